@@ -1,0 +1,69 @@
+package resp
+
+import "time"
+
+// restAfter is how long a connection keeps large buffers it does not use.
+const restAfter = 5 * time.Second
+
+// sweep ends connections that are late, twice a second by default, until the
+// server has drained. It also moves the coarse clock.
+func (s *Server) sweep() {
+	defer close(s.swept)
+	tick := time.NewTicker(s.cfg.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			now := s.cfg.Now().UnixNano()
+			s.clock.Store(now)
+			s.sweepOnce(now)
+		case <-s.drained:
+			return
+		}
+	}
+}
+
+func (s *Server) sweepOnce(now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		if late := c.late(now); late != nil && c.kill() {
+			late.Add(1)
+		}
+	}
+}
+
+// late returns the counter of the deadline that c has missed, or nil.
+func (c *Conn) late(now int64) *counter {
+	cfg, n := &c.srv.cfg, &c.srv.count
+	over := func(since int64, limit time.Duration) bool {
+		return since != 0 && limit > 0 && now-since > int64(limit)
+	}
+	active := c.lastActive.Load()
+	switch {
+	case !c.opened.Load():
+		if c.tls != nil && over(c.Created.UnixNano(), cfg.HandshakeTimeout) {
+			return &n.handshakeErrors
+		}
+	case over(c.writeStart.Load(), cfg.WriteTimeout):
+		return &n.writeTimeouts
+	case !c.reading.Load():
+	case over(c.cmdStart.Load(), cfg.CommandTimeout):
+		return &n.readTimeouts
+	case c.cmdStart.Load() == 0 && !c.patient.Load() && over(active, c.srv.idleTimeout()) && c.silent():
+		return &n.idleTimeouts
+	case c.roomy.Load() && over(active, restAfter):
+		c.shrink.Store(true)
+		c.wake()
+	}
+	return nil
+}
+
+// silent reports that nothing is on its way to the peer.
+func (c *Conn) silent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.out.writing
+}
+
+func (s *Server) idleTimeout() time.Duration { return time.Duration(s.limits.IdleTimeout.Load()) }
