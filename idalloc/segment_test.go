@@ -144,12 +144,12 @@ func TestPrefetch(t *testing.T) {
 		if n := len(c.calls()); n != 1 {
 			t.Fatalf("%d reservations after 499 ids", n)
 		}
-		for range 501 {
+		for used := 500; used <= 1000; used++ {
 			next(t, s)
-		}
-		synctest.Wait()
-		if n := len(c.calls()); n != 2 {
-			t.Fatalf("%d reservations after 1000 ids", n)
+			synctest.Wait()
+			if n := len(c.calls()); n != 2 {
+				t.Fatalf("%d reservations after %d ids", n, used)
+			}
 		}
 		time.Sleep(time.Hour)
 		if got := next(t, s); got != 1001 {
