@@ -11,7 +11,7 @@ import (
 func TestBijection(t *testing.T) {
 	f := func(radix, length int, short bool) {
 		t.Helper()
-		if testing.Short() && !short {
+		if (testing.Short() || raceEnabled) && !short {
 			return
 		}
 		c := newCipher(t, key256, "0102030405060708", radix, length)
