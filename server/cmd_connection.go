@@ -1,0 +1,227 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+)
+
+func connectionCommands() []*command {
+	return []*command{{
+		name: "ping", arity: -1, flags: flagFast | flagLoading | flagStale | flagPubSub, group: "connection", since: "0.1.0", complexity: "O(1)",
+		syntax:  "[message]",
+		summary: "Answers PONG, or the message",
+		reply:   "status: PONG; bulk: the message",
+		run:     ping,
+	}, {
+		name: "echo", arity: 2, flags: flagFast | flagLoading | flagStale, group: "connection", since: "0.1.0", complexity: "O(1)",
+		syntax:  "message",
+		summary: "Returns the message",
+		reply:   "bulk",
+		run:     func(c *call) error { c.w.Bulk(c.args[1]); return nil },
+	}, {
+		name: "quit", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagPubSub | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)",
+		summary: "Closes the connection once every earlier reply is out",
+		reply:   "OK",
+		run:     quit,
+	}, {
+		name: "select", arity: 2, flags: flagFast | flagLoading | flagStale, group: "connection", since: "0.1.0", complexity: "O(1)",
+		syntax:  "index",
+		summary: "Chooses the database; there is one, number 0",
+		reply:   "OK. -ERR DB index is out of range",
+		run:     selectDB,
+	}, {
+		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipMonitor | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)",
+		syntax:  "[username] password",
+		summary: "Authenticates the connection",
+		reply:   "OK. -WRONGPASS",
+		run:     auth,
+	}, {
+		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipMonitor | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)",
+		syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
+		summary: "Greets the server and chooses the protocol, RESP2 or RESP3",
+		reply:   "map: server, version, proto, id, mode, role, modules. -NOPROTO, -WRONGPASS, -NOAUTH",
+		run:     hello,
+	}, clientCommand()}
+}
+
+func clientCommand() *command {
+	sub := func(name string, arity int, syntax, summary, reply string, run func(*call) error) *command {
+		return &command{name: name, arity: arity, flags: flagFast | flagLoading | flagStale, since: "0.1.0", complexity: "O(1)",
+			syntax: syntax, summary: summary, reply: reply, run: run}
+	}
+	return &command{name: "client", arity: -2, group: "connection", since: "0.1.0", complexity: "Depends on subcommand",
+		summary: "A container for commands about connections",
+		subs: []*command{
+			sub("id", 2, "", "Returns the connection's id", "integer", func(c *call) error { c.w.Int(c.session.conn.ID); return nil }),
+			sub("getname", 2, "", "Returns the connection's name", "bulk; null without a name", clientGetName),
+			sub("setname", 3, "connection-name", "Names the connection", "OK", clientSetName),
+			sub("setinfo", 4, "<LIB-NAME libname | LIB-VER libver>", "Names the client library", "OK", clientSetInfo),
+		}}
+}
+
+func ping(c *call) error {
+	switch len(c.args) {
+	case 1:
+		c.w.SimpleString("PONG")
+	case 2:
+		c.w.Bulk(c.args[1])
+	default:
+		return errArity("ping")
+	}
+	return nil
+}
+
+func quit(c *call) error {
+	c.w.SimpleString("OK")
+	c.session.conn.CloseAfterReply()
+	return nil
+}
+
+func selectDB(c *call) error {
+	n, err := parseInt(c.args[1])
+	if err != nil {
+		return replyError("ERR invalid DB index")
+	}
+	if n != 0 {
+		return errDBIndex
+	}
+	c.w.SimpleString("OK")
+	return nil
+}
+
+func auth(c *call) error {
+	switch {
+	case len(c.args) > 3:
+		return errSyntax
+	case len(c.args) == 3:
+		return c.ok(c.login(string(c.args[1]), c.args[2]))
+	case c.opts.Password == "":
+		return replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	}
+	return c.ok(c.login("default", c.args[1]))
+}
+
+// login lets the session in. A stray password on a server that asks for none is no error, as with Redis.
+func (c *call) login(user string, password []byte) error {
+	given, want := sha256.Sum256(password), sha256.Sum256([]byte(c.opts.Password))
+	right := subtle.ConstantTimeCompare(given[:], want[:]) == 1
+	if user != "default" || c.opts.Password != "" && !right {
+		return errWrongPass
+	}
+	c.session.authenticated = true
+	c.session.conn.SetAuthenticated(true)
+	return nil
+}
+
+// hello reads all of its options before it changes anything.
+func hello(c *call) error {
+	proto := int64(c.w.Proto())
+	args := c.args[1:]
+	if len(args) > 0 {
+		n, err := parseInt(args[0])
+		if err != nil {
+			return errProtoVersion
+		}
+		if n != 2 && n != 3 {
+			return errNoProto
+		}
+		proto, args = n, args[1:]
+	}
+	var user, name *string
+	var password []byte
+	for i := 0; i < len(args); i++ {
+		left := len(args) - i - 1
+		switch {
+		case equalFold(args[i], "auth") && left >= 2:
+			u := string(args[i+1])
+			user, password = &u, args[i+2]
+			i += 2
+		case equalFold(args[i], "setname") && left >= 1:
+			n := string(args[i+1])
+			if err := checkClientText("Client names", n); err != nil {
+				return err
+			}
+			name = &n
+			i++
+		default:
+			return replyError(fmt.Sprintf("ERR Syntax error in HELLO option '%s'", cut(args[i], 128)))
+		}
+	}
+	if user != nil {
+		if err := c.login(*user, password); err != nil {
+			return err
+		}
+	}
+	if !c.session.authenticated {
+		return errHelloNoAuth
+	}
+	if name != nil {
+		c.session.name = *name
+	}
+	c.w.SetProto(int(proto))
+	c.writeHello(proto)
+	return nil
+}
+
+// redisVersion is what clients are told: they switch on features by it (client-side caching needs 7.4).
+const redisVersion = "7.4.0"
+
+func (c *call) writeHello(proto int64) {
+	c.w.Map(7)
+	for _, kv := range [][2]string{{"server", "redis"}, {"version", redisVersion}} {
+		c.field(kv[0], kv[1])
+	}
+	c.w.BulkString("proto")
+	c.w.Int(proto)
+	c.w.BulkString("id")
+	c.w.Int(c.session.conn.ID)
+	for _, kv := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
+		c.field(kv[0], kv[1])
+	}
+	c.w.BulkString("modules")
+	c.w.Array(0)
+}
+
+// checkClientText is Redis's rule for names that CLIENT LIST prints.
+func checkClientText(what, text string) error {
+	for i := range len(text) {
+		if text[i] < '!' || text[i] > '~' {
+			return replyError("ERR " + what + " cannot contain spaces, newlines or special characters.")
+		}
+	}
+	return nil
+}
+
+func clientGetName(c *call) error {
+	if c.session.name == "" {
+		c.w.Null()
+	} else {
+		c.w.BulkString(c.session.name)
+	}
+	return nil
+}
+
+func clientSetName(c *call) error {
+	name := string(c.args[2])
+	if err := checkClientText("Client names", name); err != nil {
+		return err
+	}
+	c.session.name = name
+	return c.ok(nil)
+}
+
+func clientSetInfo(c *call) error {
+	value := string(c.args[3])
+	option := strings.ToLower(string(c.args[2]))
+	field := map[string]*string{"lib-name": &c.session.libName, "lib-ver": &c.session.libVer}[option]
+	if field == nil {
+		return replyError(fmt.Sprintf("ERR Unrecognized option '%s'", cut(c.args[2], 128)))
+	}
+	if err := checkClientText(option, value); err != nil {
+		return err
+	}
+	*field = value
+	return c.ok(nil)
+}

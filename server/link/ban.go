@@ -1,0 +1,202 @@
+package link
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"curt/codec/weburl"
+	"curt/storage"
+)
+
+// hostBans holds all banned hosts in memory. A cached link remembers its verdict with the generation it was
+// made in, so that a ban holds for the next request and costs a resolve one comparison.
+type hostBans struct {
+	generation atomic.Uint64
+	mu         sync.RWMutex
+	hosts      map[string]storage.Ban // guarded by mu
+}
+
+func loadHostBans(store *storage.Store) (*hostBans, error) {
+	h := &hostBans{hosts: map[string]storage.Ban{}}
+	h.generation.Store(1)
+	err := store.EachBannedHost(func(host string, b storage.Ban) bool {
+		h.hosts[host] = b
+		return true
+	})
+	return h, err
+}
+
+// bans reports whether the link's host, or a domain above it, is banned.
+func (h *hostBans) bans(t *Target) bool {
+	verdict := t.verdict.Load()
+	generation := h.generation.Load()
+	if verdict>>1 != generation {
+		verdict = generation << 1
+		if h.covers(t.host) {
+			verdict |= 1
+		}
+		t.verdict.Store(verdict)
+	}
+	return verdict&1 != 0
+}
+
+// covers walks the host's labels upwards.
+func (h *hostBans) covers(host string) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if len(h.hosts) == 0 {
+		return false
+	}
+	for suffix := range weburl.Suffixes(host) {
+		if _, banned := h.hosts[suffix]; banned {
+			return true
+		}
+	}
+	return false
+}
+
+// set changes the map first and the generation after it: a reader that sees the new generation sees the map.
+func (h *hostBans) set(host string, b *storage.Ban) {
+	h.mu.Lock()
+	if b != nil {
+		h.hosts[host] = *b
+	} else {
+		delete(h.hosts, host)
+	}
+	h.mu.Unlock()
+	h.generation.Add(1)
+}
+
+func (h *hostBans) clear() {
+	h.mu.Lock()
+	clear(h.hosts)
+	h.mu.Unlock()
+	h.generation.Add(1)
+}
+
+// stateNow says what a record means at this moment, host bans included.
+func (s *Service) stateNow(l *storage.Link) State {
+	return stateOf(l.Flags, l.Expires, s.millis(), s.hosts.covers(weburl.Host(l.Target)))
+}
+
+// checkBans refuses a target that is banned, by itself or by its host. The stripe of its strict key is held.
+func (c *change) checkBans(strict dedupKey, target string) error {
+	if c.hosts.covers(weburl.Host(target)) {
+		return ErrBanned
+	}
+	_, banned, err := c.tx.BannedTarget(strict)
+	if err != nil {
+		return err
+	}
+	if banned {
+		return ErrBanned
+	}
+	return nil
+}
+
+// Ban closes a link and its target: the very next look-up says Banned, and no new link of the tenant can lead there.
+// Banning again changes the reason, if one is given, and nothing else.
+func (s *Service) Ban(code, reason string) error {
+	if err := checkText("REASON", reason, MaxTitle); err != nil {
+		return err
+	}
+	return s.edit(code, nil, func(c *change, old *storage.Link) error {
+		l := *old
+		if reason != "" {
+			l.BanReason = reason
+		}
+		if l.Flags&storage.Banned == 0 {
+			l.Flags |= storage.Banned
+			l.BannedAt = c.now
+			c.event("banned", &l)
+		} else if l.BanReason == old.BanReason {
+			return nil
+		}
+		if l.Target != "" {
+			c.tx.PutBannedTarget(makeKey(l.Tenant, l.Target), storage.Ban{Reason: l.BanReason, Since: l.BannedAt, Tenant: l.Tenant, Target: l.Target})
+		}
+		return c.save(old, &l)
+	})
+}
+
+// Unban opens a link and its target again, and frees the name of a banned link that was deleted. It is no error
+// when the link was not banned.
+func (s *Service) Unban(code string) error {
+	err := s.edit(code, nil, func(c *change, old *storage.Link) error {
+		if old.Target != "" {
+			c.tx.DeleteBannedTarget(makeKey(old.Tenant, old.Target))
+		}
+		if old.Flags&storage.Banned == 0 {
+			return nil
+		}
+		l := *old
+		l.Flags &^= storage.Banned
+		l.BannedAt, l.BanReason = 0, ""
+		c.event("unbanned", &l)
+		return c.save(old, &l)
+	})
+	if err != ErrNotFound { //nolint:errorlint // edit returns the sentinel itself
+		return err
+	}
+	return s.liftTombstone(code)
+}
+
+func (s *Service) liftTombstone(name string) error {
+	if !ValidName(name) {
+		return ErrNotFound
+	}
+	var set stripeSet
+	set.text(name)
+	return s.apply(&set, func(c *change) error {
+		id, ok, err := c.tx.Name(name)
+		if err != nil {
+			return err
+		}
+		if !ok || id != storage.Tombstone {
+			return ErrNotFound
+		}
+		c.tx.DeleteName(name)
+		return nil
+	})
+}
+
+// BanHost bans a host and all below it, for existing and for new links, at once. It reports false when it was banned already.
+func (s *Service) BanHost(host, reason string) (bool, error) {
+	return s.setHostBan(host, func(now int64) *storage.Ban { return &storage.Ban{Reason: reason, Since: now} })
+}
+
+// UnbanHost lifts a ban of exactly this host. It reports false when there was none.
+func (s *Service) UnbanHost(host string) (bool, error) {
+	return s.setHostBan(host, func(int64) *storage.Ban { return nil })
+}
+
+func (s *Service) setHostBan(host string, ban func(now int64) *storage.Ban) (changed bool, err error) {
+	host, err = weburl.ParseHost(strings.TrimSpace(host))
+	if err != nil {
+		return false, err
+	}
+	var set *storage.Ban
+	err = s.alone(func(c *change) error {
+		_, banned, err := c.tx.BannedHost(host)
+		if err != nil {
+			return err
+		}
+		if set = ban(c.now); (set != nil) == banned {
+			return nil
+		}
+		changed = true
+		if set == nil {
+			c.tx.DeleteBannedHost(host)
+		} else {
+			c.tx.PutBannedHost(host, *set)
+		}
+		if s.batch != nil {
+			s.hosts.set(host, set) // the rest of the Exec must see it, and its batch is as good as committed
+			return nil
+		}
+		c.after = append(c.after, func() { s.hosts.set(host, set) })
+		return nil
+	})
+	return changed, err
+}

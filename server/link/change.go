@@ -1,0 +1,223 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"curt/storage"
+)
+
+// change is one batch in the making, with what must follow once it is applied.
+type change struct {
+	*engine
+	tx     *storage.Tx
+	now    int64
+	texts  []string // whose meaning changed
+	events []Event
+	after  []func()
+	ids    []uint64 // taken before an Exec, since nobody may wait inside
+}
+
+// save writes a changed record and notes its old and new texts.
+func (c *change) save(old, l *storage.Link) error {
+	c.touch(old)
+	if old.Name != l.Name {
+		c.touch(l)
+	}
+	return c.tx.PutLink(old, l)
+}
+
+// touch notes every text of a link as changed.
+func (c *change) touch(l *storage.Link) { c.texts = append(c.texts, c.textsOf(l)...) }
+
+func (c *change) event(kind string, l *storage.Link) {
+	c.events = append(c.events, Event{Kind: kind, Code: c.codeOf(l), Target: l.Target, Tenant: l.Tenant, Time: c.now})
+}
+
+// publish drops what the cache knew and tells those who watch.
+func (c *change) publish() {
+	for _, fn := range c.after {
+		fn()
+	}
+	for _, t := range c.texts {
+		c.cache.Invalidate(t)
+	}
+	if c.opts.OnChange != nil && len(c.texts)+len(c.events) > 0 {
+		c.opts.OnChange(c.texts, c.events)
+	}
+}
+
+// textsOf lists the texts at which a link answers.
+func (e *engine) textsOf(l *storage.Link) []string {
+	texts := make([]string, 0, 2)
+	if l.Name != "" {
+		texts = append(texts, l.Name)
+	}
+	if l.Flags&storage.Generated != 0 {
+		texts = append(texts, e.codes.code(l.ID))
+	}
+	return texts
+}
+
+// codeOf is the text by which a link is called: its name, else its generated code.
+func (e *engine) codeOf(l *storage.Link) string {
+	if l.Name != "" {
+		return l.Name
+	}
+	if l.Flags&storage.Generated != 0 {
+		return e.codes.code(l.ID)
+	}
+	return ""
+}
+
+// errAgain says that what was seen before the locks no longer holds.
+var errAgain = errors.New("changed meanwhile")
+
+// apply runs fn under the stripes of set and commits its writes as one batch. fn reads and decides before it writes
+// anything: when it returns an error nothing is changed. Inside an Exec the writes join its batch.
+func (s *Service) apply(set *stripeSet, fn func(*change) error) error {
+	if s.batch != nil {
+		return fn(s.batch)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.stripes.lock(set)
+	defer s.stripes.unlock(set)
+	c := &change{engine: s.engine, now: s.millis()}
+	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
+	if err != nil {
+		return err
+	}
+	c.publish()
+	return nil
+}
+
+// alone runs fn while no other change runs, and commits its writes as one batch.
+func (s *Service) alone(fn func(*change) error) error {
+	if s.batch != nil {
+		return fn(s.batch)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &change{engine: s.engine, now: s.millis()}
+	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
+	if err != nil {
+		return err
+	}
+	c.publish()
+	return nil
+}
+
+// edit changes the link that code names: it takes the stripes of the link's id, texts and dedup keys, and
+// those that more adds for the change at hand, and calls fn with the record as it then stands. fn leaves it as it
+// is and saves a changed copy.
+func (s *Service) edit(code string, more func(*stripeSet, *storage.Link), fn func(c *change, l *storage.Link) error) error {
+	for {
+		l, err := s.find(s.reader(), code)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			return ErrNotFound
+		}
+		var set stripeSet
+		s.stripesOf(&set, l)
+		set.text(code)
+		if more != nil {
+			more(&set, l)
+		}
+		err = s.apply(&set, func(c *change) error {
+			now, err := s.find(&c.tx.Reader, code)
+			if err != nil {
+				return err
+			}
+			if now == nil {
+				return ErrNotFound
+			}
+			if now.ID != l.ID || now.Target != l.Target || now.Name != l.Name {
+				return errAgain
+			}
+			return fn(c, now)
+		})
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+func (e *engine) stripesOf(set *stripeSet, l *storage.Link) {
+	set.id(l.ID)
+	for _, t := range e.textsOf(l) {
+		set.text(t)
+	}
+	keys := keysOf(l.Tenant, l.Target)
+	set.key(keys.strict)
+	set.key(keys.loose)
+}
+
+const (
+	stallWait = time.Second
+	stallPoll = 10 * time.Millisecond
+)
+
+// admit holds a change back while the store stalls, a second at most, and refuses one that grows the
+// store when the disk is nearly full.
+func (s *Service) admit(ctx context.Context, grows bool) error {
+	if grows && s.store.DiskLow() {
+		return ErrDiskLow
+	}
+	for waited := time.Duration(0); s.store.Stalled(); waited += stallPoll {
+		if waited >= stallWait {
+			return ErrOverloaded
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(stallPoll):
+		}
+	}
+	return nil
+}
+
+// Exec runs fn alone, atomic and isolated: its service reads its own writes, nobody else sees any of them before all,
+// and when fn returns an error none is made. ids says how many new links fn may make at most: they are taken before,
+// so that no lock is held while waiting for a block or an fsync.
+func (s *Service) Exec(ctx context.Context, ids int, fn func(*Service) error) error {
+	taken := make([]uint64, ids)
+	for i := range taken {
+		id, err := s.codes.next(ctx)
+		if err != nil {
+			return err
+		}
+		taken[i] = id
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := s.store.Begin()
+	c := &change{engine: s.engine, tx: tx, now: s.millis(), ids: taken}
+	view := *s
+	view.batch = c
+	if err := fn(&view); err != nil {
+		tx.Discard()
+		return err
+	}
+	if _, err := tx.Commit(); err != nil {
+		return err
+	}
+	c.publish()
+	return nil
+}
+
+// takeID returns a new id, inside an Exec one of those taken before it.
+func (s *Service) takeID(ctx context.Context) (uint64, error) {
+	if s.batch == nil {
+		return s.codes.next(ctx)
+	}
+	if len(s.batch.ids) == 0 {
+		return 0, ErrOverloaded
+	}
+	id := s.batch.ids[0]
+	s.batch.ids = s.batch.ids[1:]
+	return id, nil
+}

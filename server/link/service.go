@@ -1,0 +1,172 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"curt/codec"
+	"curt/codec/weburl"
+	"curt/storage"
+)
+
+// Options configure a Service. The zero value works.
+type Options struct {
+	Now        func() time.Time // nil: time.Now
+	Logger     *slog.Logger     // nil: slog.Default
+	Policy     *weburl.Policy   // which targets are good; nil: the zero Policy
+	Codes      CodeOptions
+	Dedup      Dedup // what a request that says nothing gets; zero: Strict
+	CacheBytes int64 // memory for links that are read often; 0: 64 MiB
+	// OnChange is told, before the change is visible to anybody else who writes them, which texts changed their
+	// meaning and what happened. It must return at once. nil: nobody listens.
+	OnChange func(texts []string, events []Event)
+}
+
+// Event is one change in a link's life.
+type Event struct {
+	Kind   string // created, retargeted, renamed, banned, unbanned, expired, used-up, revived, deleted
+	Code   string
+	Target string
+	Tenant string
+	Time   int64 // unix ms UTC
+}
+
+// Service answers for the links of one store. It is safe for concurrent use.
+type Service struct {
+	*engine
+	batch *change // inside Exec: every read and change goes here
+}
+
+// engine is what all views of a service share.
+type engine struct {
+	store  *storage.Store
+	opts   Options
+	now    func() time.Time
+	log    *slog.Logger
+	codes  *codes
+	names  nameFilters
+	hosts  *hostBans
+	cache  *otter.Cache[string, *Target]
+	source *loader
+
+	mu      sync.RWMutex // writers share it; Exec, BanHost and Flush hold it alone; readers never touch it
+	stripes stripes
+
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	refill chan struct{} // the name filter is full
+}
+
+// Open loads the epochs, the host bans and, in the background, the name filter.
+func Open(store *storage.Store, o Options) (*Service, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Policy == nil {
+		o.Policy = &weburl.Policy{}
+	}
+	if o.Dedup == DedupDefault {
+		o.Dedup = DedupStrict
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 64 << 20
+	}
+	codes, err := openCodes(store, o.Codes)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{store: store, opts: o, now: o.Now, log: o.Logger, codes: codes, refill: make(chan struct{}, 1)}
+	if e.hosts, err = loadHostBans(store); err != nil {
+		return nil, fmt.Errorf("load host bans: %w", err)
+	}
+	e.source = &loader{e}
+	e.cache = otter.Must(&otter.Options[string, *Target]{
+		MaximumWeight: uint64(o.CacheBytes),
+		Weigher: func(text string, t *Target) uint32 {
+			return uint32(targetOverhead + len(text) + len(t.URL) + len(t.Tenant))
+		},
+		Executor: func(fn func()) { fn() },
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	e.done.Go(func() { e.maintainFilter(ctx) })
+	return &Service{engine: e}, nil
+}
+
+// Close stops the background work. The store stays open.
+func (s *Service) Close() {
+	s.stop()
+	s.done.Wait()
+	s.codes.segment.Close()
+	s.cache.StopAllGoroutines()
+}
+
+// Ticket is what a reply that tells of the present must wait for (storage.Store.WaitSynced).
+func (s *Service) Ticket() uint64 { return s.store.Ticket() }
+
+// Links is the number of stored links.
+func (s *Service) Links() int64 { return s.store.Links() }
+
+// FilterReady reports that look-ups of unknown names are answered from memory.
+func (s *Service) FilterReady() bool { p := s.names.pair.Load(); return p != nil && p.now != nil }
+
+const filterDaily = 24 * time.Hour
+
+// maintainFilter builds the name filter at once, again when it is full, and daily (deleted names leave bits behind).
+func (e *engine) maintainFilter(ctx context.Context) {
+	barrier := func() { e.mu.Lock(); e.mu.Unlock() } //nolint:staticcheck // an empty section waits for all writers
+	timer := time.NewTicker(filterDaily)
+	defer timer.Stop()
+	for {
+		err := e.names.rebuild(e.store.Links(), barrier, func(fn func(string) bool) error {
+			return e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && fn(name) })
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			e.log.Error("name filter", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-e.refill:
+		}
+	}
+}
+
+func (e *engine) addName(name string) {
+	e.names.add(name)
+	if e.names.full() {
+		select {
+		case e.refill <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (e *engine) millis() int64 { return e.now().UnixMilli() }
+
+// CacheStats are the look-ups that found their link in memory, and those that did not.
+type CacheStats struct{ Hits, Misses uint64 }
+
+// CacheStats counts since Open.
+func (s *Service) CacheStats() CacheStats {
+	st := s.cache.Stats()
+	return CacheStats{Hits: st.Hits, Misses: st.Misses}
+}
+
+// ReservedIDs is the last id of a durable block: no link has a higher one.
+func (s *Service) ReservedIDs() uint64 { return s.codes.reserved.Load() }
+
+// Epochs is the table of epochs, oldest first.
+func (s *Service) Epochs() []codec.Epoch { return s.codes.table.Load().Epochs() }

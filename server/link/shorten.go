@@ -1,0 +1,459 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"curt/storage"
+)
+
+// Limits of what a link carries.
+const (
+	MaxTags      = 16
+	MaxTag       = 64
+	MaxTitle     = 256
+	MaxTenant    = 64
+	MaxVisitsCap = 1 << 31
+	MinLength    = 4 // of a random or hash code
+	MaxLength    = 32
+	DefaultLen   = 10
+)
+
+// CodeKind says where a new link's code comes from.
+type CodeKind uint8
+
+const (
+	CodeSequence  CodeKind = iota // the next generated code
+	CodeRandom                    // crypto-random text
+	CodeHash                      // digits of a hash of the target
+	CodeSnowflake                 // base62 of a snowflake id
+)
+
+// Request asks for a link.
+type Request struct {
+	URL       string
+	Alias     string // with HasAlias: the name wanted
+	HasAlias  bool
+	Words     []byte // with HasAlias: the request's options as given; the same words again are the same request
+	Expires   int64  // unix ms UTC, 0: never
+	MaxVisits uint64 // 0: no limit
+	Tenant    string
+	Creator   string
+	Title     string
+	Tags      []string
+	Dedup     Dedup
+	Code      CodeKind
+	HasCode   bool // CODE was given, so the link is not a plain one
+	Length    int  // of a random or hash code, 0: 10
+	Forward   bool // the visitor's query is passed on
+}
+
+// plain reports that the request asks for nothing but a code.
+func (r *Request) plain() bool {
+	return !r.HasAlias && r.Expires == 0 && r.MaxVisits == 0 && r.Title == "" && len(r.Tags) == 0 && !r.HasCode && !r.Forward
+}
+
+// check looks at everything but the URL, which has its own rules.
+func (r *Request) check() error {
+	if r.HasAlias && !ValidName(r.Alias) {
+		return ErrBadName
+	}
+	if r.Length != 0 && (r.Length < MinLength || r.Length > MaxLength) {
+		return &ArgError{"LENGTH must be 4 to 32"}
+	}
+	if r.MaxVisits > MaxVisitsCap {
+		return &ArgError{"MAXVISITS must be 1 to 2147483648"}
+	}
+	return cmp.Or(checkTags(r.Tags), checkText("TITLE", r.Title, MaxTitle), checkText("TENANT", r.Tenant, MaxTenant))
+}
+
+func checkTags(tags []string) error {
+	if len(tags) > MaxTags {
+		return &ArgError{"a link has at most 16 tags"}
+	}
+	for _, t := range tags {
+		if t == "" {
+			return &ArgError{"a tag must not be empty"}
+		}
+		if err := checkText("TAG", t, MaxTag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Result is what one URL of a request got.
+type Result struct {
+	Code string
+	Err  error
+}
+
+// Shorten makes a link, or finds the one that a plain request may share, and returns its code.
+func (s *Service) Shorten(ctx context.Context, r *Request) (string, error) {
+	results := s.ShortenMany(ctx, []*Request{r})
+	return results[0].Code, results[0].Err
+}
+
+// runLength is how many links one batch makes at most, so that a bulk load holds no stripe for long.
+const runLength = 64
+
+// ShortenMany makes links in order. Each has its own result; nothing is rolled back.
+func (s *Service) ShortenMany(ctx context.Context, requests []*Request) []Result {
+	results := make([]Result, len(requests))
+	admitted := s.admit(ctx, true)
+	for at := 0; at < len(requests); at += runLength {
+		end := min(at+runLength, len(requests))
+		s.shortenRun(ctx, requests[at:end], results[at:end], admitted)
+	}
+	return results
+}
+
+// plan is one request on its way.
+type plan struct {
+	req    *Request
+	out    *Result
+	target string
+	keys   dedupKeys
+	plain  bool
+	dedup  Dedup
+	print  []byte // fingerprint of an alias request
+
+	id      uint64
+	name    string // alias or made name; "": the generated code
+	text    string // the code it will answer at
+	attempt int
+	taken   *storage.Link // an ended link of the tenant that gives up its name
+}
+
+func (s *Service) shortenRun(ctx context.Context, requests []*Request, results []Result, admitted error) {
+	plans := make([]*plan, 0, len(requests))
+	for i, r := range requests {
+		p := &plan{req: r, out: &results[i]}
+		done, err := s.prepare(p)
+		if err == nil && !done {
+			err = admitted
+		}
+		if err != nil || done {
+			p.out.Err = err
+			continue
+		}
+		plans = append(plans, p)
+	}
+	for len(plans) > 0 {
+		plans = s.attempt(ctx, plans)
+	}
+}
+
+// prepare checks a request, and answers it without a lock where a duplicate is there already.
+func (s *Service) prepare(p *plan) (done bool, err error) {
+	if err := p.req.check(); err != nil {
+		return false, err
+	}
+	if p.target, err = s.opts.Policy.Check(p.req.URL); err != nil {
+		return false, err
+	}
+	p.plain = p.req.plain()
+	p.dedup = cmp.Or(p.req.Dedup, s.opts.Dedup)
+	p.keys.strict = makeKey(p.req.Tenant, p.target)
+	if p.plain && p.dedup == DedupLoose {
+		p.keys = keysOf(p.req.Tenant, p.target)
+	}
+	if p.req.HasAlias {
+		p.name, p.text = p.req.Alias, p.req.Alias
+		p.print = fingerprint(p.target, p.req.Words)
+	}
+	l, err := s.duplicate(s.reader(), p)
+	if err != nil || l == nil {
+		return false, err
+	}
+	p.out.Code = s.codeOf(l)
+	return true, nil
+}
+
+func fingerprint(target string, words []byte) []byte {
+	sum := sha256.Sum256(append(append([]byte(target), 0), words...))
+	return sum[:16]
+}
+
+// maxAttempts bounds how often a request looks for another free code.
+const maxAttempts = 100
+
+// attempt gives each plan a code, makes those links in one batch, and returns the plans whose code
+// was taken in the meantime.
+func (s *Service) attempt(ctx context.Context, plans []*plan) (again []*plan) {
+	ready := plans[:0]
+	var set stripeSet
+	for _, p := range plans {
+		if err := s.assign(ctx, p); err != nil {
+			p.out.Err = err
+			continue
+		}
+		s.stripesFor(&set, p)
+		ready = append(ready, p)
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	run := &run{plain: map[dedupKey]*plan{}, names: map[string]bool{}}
+	err := s.apply(&set, func(c *change) error {
+		for _, p := range ready {
+			p.out.Code, p.out.Err = s.make(c, run, p)
+			if fault(p.out.Err) {
+				return p.out.Err
+			}
+		}
+		return nil
+	})
+	for _, p := range ready {
+		switch {
+		case err != nil:
+			p.out.Code, p.out.Err = "", err
+		case errors.Is(p.out.Err, errAgain):
+			if p.attempt++; p.attempt >= maxAttempts {
+				p.out.Err = ErrExhausted
+				continue
+			}
+			again = append(again, p)
+		}
+	}
+	return again
+}
+
+// fault reports an error that is the store's, not the request's: the whole batch fails with it.
+func fault(err error) bool {
+	if err == nil {
+		return false
+	}
+	var arg *ArgError
+	for _, known := range []error{errAgain, ErrExists, ErrReserved, ErrBanned, ErrBadName, ErrExhausted} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	return !errors.As(err, &arg)
+}
+
+// assign takes an id and the text of the code. Ids whose code nobody may get are left unused.
+func (s *Service) assign(ctx context.Context, p *plan) (err error) {
+	if p.req.HasAlias || p.req.Code != CodeSequence {
+		if p.id == 0 {
+			if p.id, err = s.takeID(ctx); err != nil {
+				return err
+			}
+		}
+		return s.assignName(p)
+	}
+	for range maxAttempts {
+		if p.id, err = s.takeID(ctx); err != nil {
+			return err
+		}
+		p.text = s.codes.code(p.id)
+		if !s.codes.shadowed(p.id) && !IsOwnRoute(p.text) {
+			return nil
+		}
+	}
+	return ErrExhausted
+}
+
+// assignName makes the text of a code that is a name, and looks whose it is now.
+func (s *Service) assignName(p *plan) error {
+	if !p.req.HasAlias {
+		return fmt.Errorf("code kind %d: %w", p.req.Code, errors.ErrUnsupported)
+	}
+	p.taken = nil
+	l, err := s.find(s.reader(), p.name)
+	if err != nil {
+		return err
+	}
+	if l != nil && l.Name == p.name && l.Tenant == p.req.Tenant && s.ended(l) {
+		p.taken = l
+	}
+	return nil
+}
+
+// ended reports that a link is over but still kept.
+func (s *Service) ended(l *storage.Link) bool {
+	state := s.stateNow(l)
+	return state == Expired || state == UsedUp
+}
+
+// stripesFor names everything that making p's link reads or writes.
+func (s *Service) stripesFor(set *stripeSet, p *plan) {
+	set.key(p.keys.strict)
+	if p.plain && p.dedup == DedupLoose {
+		set.key(p.keys.loose)
+	}
+	set.text(p.text)
+	set.id(p.id)
+	if p.taken != nil {
+		s.stripesOf(set, p.taken)
+	}
+}
+
+// run is what the links of one batch must know of each other, since a batch does not read its own writes.
+type run struct {
+	plain map[dedupKey]*plan
+	names map[string]bool
+}
+
+// same is the plan of this run whose link p may share.
+func (r *run) same(p *plan) *plan {
+	same := r.plain[p.keys.strict]
+	if same == nil && p.dedup == DedupLoose {
+		same = r.plain[p.keys.loose]
+	}
+	if same == nil || same.out.Err != nil {
+		return nil
+	}
+	return same
+}
+
+// make decides under the locks, and writes p's link. errAgain asks for another code.
+func (s *Service) make(c *change, run *run, p *plan) (string, error) {
+	if p.plain && p.dedup != DedupOff {
+		if same := run.same(p); same != nil {
+			return same.out.Code, nil
+		}
+	}
+	l, err := s.duplicate(&c.tx.Reader, p)
+	if err != nil {
+		return "", err
+	}
+	if l != nil {
+		return s.codeOf(l), nil
+	}
+	if err := c.checkBans(p.keys.strict, p.target); err != nil {
+		return "", err
+	}
+	same, err := s.claim(c, run, p)
+	if same || err != nil {
+		return p.name, err
+	}
+	return p.text, s.write(c, run, p)
+}
+
+// claim checks that p's code is free. It reports true when the link is the same alias request's, made before.
+func (s *Service) claim(c *change, run *run, p *plan) (same bool, err error) {
+	if p.name == "" {
+		if s.names.maybe(bytesOf(p.text)) {
+			_, taken, err := c.tx.Name(p.text)
+			if taken || err != nil {
+				return false, cmp.Or(err, errAgain)
+			}
+		}
+		return false, nil
+	}
+	if run.names[p.name] {
+		return false, errAgain
+	}
+	owner, err := s.owner(&c.tx.Reader, p.name)
+	if owner == nil || err != nil {
+		return false, err
+	}
+	switch {
+	case slices.Equal(owner.Fingerprint, p.print) && owner.Tenant == p.req.Tenant && s.stateNow(owner) == Live:
+		return true, nil
+	case owner.Name != p.name || owner.Tenant != p.req.Tenant || !s.ended(owner):
+		return false, ErrExists
+	case p.taken == nil || p.taken.ID != owner.ID:
+		return false, errAgain
+	}
+	return false, s.release(c, owner)
+}
+
+// owner returns the link that has a name, nil when the name is free, ErrReserved when nobody may have it: it is a
+// route of the server, a tombstone, or a text that a generated code has, had or will have.
+func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
+	if IsOwnRoute(name) {
+		return nil, ErrReserved
+	}
+	if e.names.maybe(bytesOf(name)) {
+		id, ok, err := r.Name(name)
+		if err != nil {
+			return nil, err
+		}
+		if ok && id == storage.Tombstone {
+			return nil, ErrReserved
+		}
+		if ok {
+			l, ok, err := r.Link(id)
+			if err == nil && !ok {
+				err = fmt.Errorf("name without link: %w", errCorrupt)
+			}
+			return &l, err
+		}
+	}
+	id, ok := e.codes.lookup(bytesOf(name))
+	if !ok {
+		return nil, nil
+	}
+	l, ok, err := r.Link(id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || l.Flags&storage.Generated == 0 {
+		return nil, ErrReserved
+	}
+	return &l, nil
+}
+
+// release takes the name from an ended link, and the link away when it has no other code.
+func (s *Service) release(c *change, old *storage.Link) error {
+	if old.Flags&storage.Generated == 0 {
+		c.touch(old)
+		return c.tx.DeleteLink(old)
+	}
+	l := *old
+	l.Name = ""
+	return c.save(old, &l)
+}
+
+// write stores the new link with its name and dedup entries.
+func (s *Service) write(c *change, run *run, p *plan) error {
+	l := &storage.Link{
+		ID: p.id, Target: p.target, Name: p.name, Tenant: p.req.Tenant, Creator: p.req.Creator, Title: p.req.Title,
+		Tags: sortedSet(p.req.Tags), Created: c.now, Expires: p.req.Expires, MaxVisits: p.req.MaxVisits, Fingerprint: p.print,
+		Source: p.source(),
+	}
+	if p.name == "" {
+		l.Flags |= storage.Generated
+	} else {
+		s.addName(p.name) // before the commit: "no" must never be wrong
+		c.tx.PutName(p.name, p.id)
+		run.names[p.name] = true
+	}
+	if p.req.Forward {
+		l.Flags |= storage.Forward
+	}
+	if p.plain {
+		l.Flags |= storage.Plain
+		if p.dedup != DedupOff {
+			c.tx.PutDedup(p.keys.strict, p.id)
+			run.plain[p.keys.strict] = p
+		}
+		if p.dedup == DedupLoose {
+			c.tx.PutDedup(p.keys.loose, p.id)
+			run.plain[p.keys.loose] = p
+		}
+	}
+	c.touch(l)
+	c.event("created", l)
+	return c.tx.PutLink(nil, l)
+}
+
+func (p *plan) source() storage.Source {
+	if p.req.HasAlias {
+		return storage.SourceAlias
+	}
+	return [...]storage.Source{storage.SourceSequence, storage.SourceRandom, storage.SourceHash, storage.SourceSnowflake}[p.req.Code]
+}
+
+func sortedSet(list []string) []string {
+	set := slices.Clone(list)
+	slices.Sort(set)
+	return slices.Compact(set)
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"curt/codec"
+	"curt/codec/weburl"
+	"curt/server/link"
+	"curt/storage"
+)
+
+// Options configure a Server. The zero value works for a server without a network, with its data in ./data.
+type Options struct {
+	Dir        string           // data folder; empty: ./data
+	FS         storage.FS       // nil: the disk
+	Sync       storage.SyncMode // empty: always
+	CacheBytes int64            // the store's block cache, memtables come out of it; 0: 256 MiB
+	LinkCache  int64            // bytes of links kept in memory beside it; 0: 64 MiB
+
+	BaseURL     string           // what FULL puts before a code, without the last slash; empty: http://<http address>
+	MaxURLBytes int              // of a serialised target, 16 to 65536; 0: 2048
+	AllowHosts  []weburl.Allowed // hosts that may be targets although private
+	Codes       link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
+	Dedup       link.Dedup       // of a request that names none; zero: strict
+
+	Password      string // of the default user; empty: none is asked for
+	ProtectedMode bool   // refuse outside peers while there is no password
+
+	MaxClients  int           // RESP connections at a time; 0: 10000
+	IdleTimeout time.Duration // closes idle RESP connections; 0: never
+	AllowKeys   bool          // lets KEYS run
+	AllowFlush  bool          // lets FLUSHALL and FLUSHDB run
+
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: slog.Default
+	Fatal  func(error)      // what a failed sync does; nil: log and exit with code 1
+}
+
+// Validate reports everything that is wrong with the options, nil when nothing is.
+func (o *Options) Validate() error {
+	var errs []error
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch o.Sync {
+	case "", storage.SyncAlways, storage.SyncEverySec, storage.SyncNo:
+	default:
+		complain("sync: %q is none of always, everysec, no", o.Sync)
+	}
+	if o.MaxURLBytes != 0 && (o.MaxURLBytes < 16 || o.MaxURLBytes > 64<<10) {
+		complain("max-url-bytes: %d is not within 16 to 65536", o.MaxURLBytes)
+	}
+	if o.CacheBytes < 0 {
+		complain("cache-bytes: %d is negative", o.CacheBytes)
+	}
+	if l := o.Codes.Length; l != 0 && (l < codec.MinLength || l > codec.MaxLength) {
+		complain("code-length: %d is not within %d to %d", l, codec.MinLength, codec.MaxLength)
+	}
+	if a := o.Codes.Alphabet; a != "" {
+		if _, ok := codec.AlphabetByName(a); !ok {
+			complain("alphabet: %q is none of base62, safe", a)
+		}
+	}
+	if d := o.Codes.Density; d < 0 || d > 1 {
+		complain("density-limit: %v is not within 0 to 1", d)
+	}
+	if o.MaxClients < 0 {
+		complain("maxclients: %d is negative", o.MaxClients)
+	}
+	if o.BaseURL != "" {
+		u, err := url.Parse(o.BaseURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+			complain("base-url: %q is not like https://go.example", o.BaseURL)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// selfHosts are the hosts that no link may lead to: the one of the base URL.
+func (o *Options) selfHosts() []string {
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	return []string{u.Hostname()}
+}

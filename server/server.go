@@ -1,0 +1,128 @@
+// Package server is Curt: the RESP listener with its commands, the HTTP listener, and the service they share.
+//
+// Open makes a Server on a data folder. It answers without a network (Links), and Serve and ServeHTTP add listeners. Each command is
+// one literal of a table, next to its handler, in a file per Redis group (cmd_string.go, cmd_generic.go, ...); dispatch.go says
+// how one is carried out. The rules of links are in server/link, the wire in server/resp, HTTP in server/web.
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"curt/codec/weburl"
+	"curt/server/link"
+	"curt/server/resp"
+	"curt/storage"
+)
+
+// Version is the program's version.
+const Version = "0.1.0"
+
+// Server is an open data folder with everything that answers for it. It is safe for concurrent use.
+type Server struct {
+	opts    Options
+	now     func() time.Time
+	log     *slog.Logger
+	store   *storage.Store
+	links   *link.Service
+	table   *table
+	stats   *stats
+	resp    *resp.Server
+	started time.Time
+	runID   string       // 40 hex digits, new at each start
+	tcpPort atomic.Int64 // of the RESP listener, for INFO
+
+	mu       sync.Mutex
+	httpAddr atomic.Pointer[string] // where FULL's default base URL points
+	closed   bool                   // guarded by mu
+}
+
+// Open opens the data folder, or makes a new one. Every fault of the options is reported.
+func Open(o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.Dir = cmp.Or(o.Dir, "data")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
+	}
+	links, err := link.Open(store, link.Options{
+		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
+		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
+	})
+	if err != nil {
+		store.Close()
+		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
+	}
+	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, links: links, table: newTable(families()...), started: o.Now(), runID: newRunID()}
+	s.stats = newStats(s.table.count)
+	s.resp = resp.NewServer(s, resp.Config{MaxClients: o.MaxClients, IdleTimeout: o.IdleTimeout, Durability: store, Admit: s.admit, Now: o.Now, Log: o.Logger})
+	return s, nil
+}
+
+// newRunID is what tells one run of the server from the next, as Redis's run_id.
+func newRunID() string {
+	var b [20]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// families are all commands, a group each.
+func families() [][]*command {
+	return [][]*command{linkCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands()}
+}
+
+// Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.
+func (s *Server) Links() *link.Service { return s.links }
+
+// Durable returns when everything that has been changed so far is on the disk.
+func (s *Server) Durable() error { return s.store.WaitSynced(s.store.Ticket()) }
+
+// Serve answers RESP on ln until Shutdown. It takes ln over.
+func (s *Server) Serve(ln net.Listener) error {
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+		s.tcpPort.Store(int64(tcp.Port))
+	}
+	return s.resp.Serve(ln)
+}
+
+// Shutdown stops the listener, lets running commands finish and their replies out, and closes the store. It is called once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.resp.Shutdown(ctx)
+	s.links.Close()
+	return cmp.Or(err, s.store.Close())
+}
+
+// admit is protected mode: without a password only this machine gets in.
+func (s *Server) admit(remote, _ net.Addr) string {
+	if !s.opts.ProtectedMode || s.opts.Password != "" {
+		return ""
+	}
+	tcp, ok := remote.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return ""
+	}
+	return "DENIED Curt is running in protected mode: no password is set, so only connections from this machine are accepted. " +
+		"Set one with --requirepass, or listen on the loopback interface only, or turn protected mode off with --protected-mode no if the network is safe."
+}
