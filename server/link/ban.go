@@ -80,12 +80,13 @@ func (s *Service) stateNow(l *storage.Link) State {
 	return stateOf(l.Flags, l.Expires, s.millis(), s.hosts.covers(weburl.Host(l.Target)))
 }
 
-// checkBans refuses a target that is banned, by itself or by its host. The stripe of its strict key is held.
-func (c *change) checkBans(strict dedupKey, target string) error {
-	if c.hosts.covers(weburl.Host(target)) {
+// refuseBanned returns ErrBanned for a target that is banned, by itself or by its host. It comes before any duplicate: a link that
+// is there already must not lead around a ban.
+func (e *engine) refuseBanned(r *storage.Reader, strict dedupKey, target string) error {
+	if e.hosts.covers(weburl.Host(target)) {
 		return ErrBanned
 	}
-	_, banned, err := c.tx.BannedTarget(strict)
+	_, banned, err := r.BannedTarget(strict)
 	if err != nil {
 		return err
 	}

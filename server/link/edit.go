@@ -22,7 +22,7 @@ func (s *Service) Retarget(code, url string) error {
 			if state := s.stateNow(old); state != Live && state != Reserved {
 				return state.Err()
 			}
-			if err := c.checkBans(makeKey(old.Tenant, target), target); err != nil {
+			if err := c.refuseBanned(&c.tx.Reader, makeKey(old.Tenant, target), target); err != nil {
 				return err
 			}
 			l := *old

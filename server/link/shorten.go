@@ -166,6 +166,9 @@ func (s *Service) prepare(p *plan) (done bool, err error) {
 		p.name, p.text = p.req.Alias, p.req.Alias
 		p.print = fingerprint(p.target, p.req.Words)
 	}
+	if err := s.refuseBanned(s.reader(), p.keys.strict, p.target); err != nil {
+		return false, err
+	}
 	l, err := s.duplicate(s.reader(), p)
 	if err != nil || l == nil {
 		return false, err
@@ -319,15 +322,15 @@ func (s *Service) make(c *change, run *run, p *plan) (string, error) {
 			return same.out.Code, nil
 		}
 	}
+	if err := s.refuseBanned(&c.tx.Reader, p.keys.strict, p.target); err != nil {
+		return "", err
+	}
 	l, err := s.duplicate(&c.tx.Reader, p)
 	if err != nil {
 		return "", err
 	}
 	if l != nil {
 		return s.codeOf(l), nil
-	}
-	if err := c.checkBans(p.keys.strict, p.target); err != nil {
-		return "", err
 	}
 	same, err := s.claim(c, run, p)
 	if same || err != nil {
