@@ -2,21 +2,27 @@ package storage
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 var (
 	// ErrLocked is returned by Open when another process (or this one) has the folder open.
-	ErrLocked = errors.New("data folder is in use by another process")
+	ErrLocked = errors.New("the data folder is in use by another process")
 	// ErrForeign is returned by Open when the folder holds something that is not a Curt store.
-	ErrForeign = errors.New("folder is not empty and holds no Curt store")
-	// ErrFormat is returned by Open when the store was written by a newer, unknown version.
-	ErrFormat = errors.New("store has a format this version does not know")
-	// ErrClosed is returned by WaitSynced when the store is closed before the ticket is durable.
-	ErrClosed = errors.New("store is closed")
+	ErrForeign = errors.New("the folder is not empty and holds no Curt store")
+	// ErrFormat is returned by Open when the store was written by a version with another format.
+	ErrFormat = errors.New("the store has a format this version does not know")
+	// ErrClosed is returned by WaitSynced when the store was closed and the ticket is not durable.
+	ErrClosed = errors.New("the store is closed")
 )
 
 // SyncMode says when an acknowledged change survives a power cut. kill -9 loses nothing in any mode.
@@ -30,76 +36,190 @@ const (
 
 // Options configure Open. Only Dir is needed.
 type Options struct {
-	Dir        string           // the data folder; created with mode 0700
+	Dir        string           // the data folder; created for its owner only
 	FS         vfs.FS           // nil: the disk
-	CacheBytes int64            // block cache, memtables come out of it; 0: 256 MiB, at least 8 MiB
+	CacheBytes int64            // block cache, memtables come out of it; 0: 256 MiB, less than 8 MiB: 8 MiB
 	Sync       SyncMode         // "": always
 	Logger     *slog.Logger     // nil: discard
 	Now        func() time.Time // nil: time.Now
-	Fatal      func(error)      // called when the log can't be written; must not return. nil: log it and os.Exit(1)
+
+	// Fatal is called when the log can't be written: what was applied may never become durable. It must not
+	// return; if it does, the goroutine that called it blocks for ever. nil: log the error and os.Exit(1).
+	Fatal func(error)
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch o.Sync {
+	case "":
+		o.Sync = SyncAlways
+	case SyncAlways, SyncEverySec, SyncNo:
+	default:
+		return o, fmt.Errorf("sync mode %q is not always, everysec or no", o.Sync)
+	}
+	if o.Dir == "" {
+		return o, errors.New("no data folder given")
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = defaultCacheBytes
+	}
+	o.CacheBytes = max(o.CacheBytes, minCacheBytes)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Fatal == nil {
+		log := o.Logger
+		o.Fatal = func(err error) {
+			log.Error("the store can't go on", "error", err)
+			os.Exit(1)
+		}
+	}
+	return o, nil
 }
 
 // Store is an open data folder. All methods are safe for concurrent use; none may run during or after Close,
 // except Synced and WaitSynced.
-type Store struct{ Reader }
+type Store struct {
+	Reader
+	dir    string
+	files  *files
+	db     *pebble.DB
+	watch  *watch
+	sync   *syncer
+	links  atomic.Int64
+	lazy   bool
+	fsyncs atomic.Int64 // barriers of mode always
 
-// Reader holds the reads that Store and Tx share.
-type Reader struct{}
+	isNew     bool        // no first batch was found
+	unwritten atomic.Bool // the first batch is still to come
 
-// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrFormat, or what the disk said.
-func Open(o Options) (*Store, error) { panic("unfinished") }
-
-// New says whether Open found no store. The caller then writes keys, epoch 0, settings and counters in ONE
-// Update and waits for it; the store adds its format version to that batch. A folder whose first batch
-// was never written is new again.
-func (s *Store) New() bool { panic("unfinished") }
-
-// Close syncs what was applied and closes the folder.
-func (s *Store) Close() error { panic("unfinished") }
-
-// Update runs fn and applies what it wrote as one batch, without sync; an error from fn applies nothing and is
-// returned. The change is visible when Update returns and durable once WaitSynced(ticket) returned nil.
-// Concurrent calls are allowed: callers hold their own locks. Reads inside fn see the committed state only.
-func (s *Store) Update(fn func(*Tx) error) (ticket uint64, err error) { panic("unfinished") }
-
-// Begin starts a transaction whose reads see its own writes. End it with Commit or Discard.
-func (s *Store) Begin() *Tx { panic("unfinished") }
-
-// Ticket returns the ticket that covers everything visible now: what a reply must wait for that shows a
-// change another caller may not have synced yet.
-func (s *Store) Ticket() uint64 { panic("unfinished") }
-
-// Synced says whether WaitSynced(ticket) would return nil at once.
-func (s *Store) Synced(ticket uint64) bool { panic("unfinished") }
-
-// WaitSynced returns when everything the ticket covers is durable (as the sync mode understands it).
-func (s *Store) WaitSynced(ticket uint64) error { panic("unfinished") }
-
-// Links returns the number of stored links, O(1).
-func (s *Store) Links() int64 { panic("unfinished") }
-
-// Checkpoint writes a consistent copy of the store to dir, which must not exist; it opens as a store.
-func (s *Store) Checkpoint(dir string) error { panic("unfinished") }
-
-// Stats are the store's own figures; counters run since Open.
-type Stats struct {
-	StoreReads       int64 // link, name and dedup reads that reached Pebble
-	Fsyncs           int64 // syncs of the log by the syncer
-	Stalled          bool  // a write stall is on: Update blocks
-	BackgroundErrors int64 // failed flushes and compactions
-
-	DiskBytes      uint64
-	CacheBytes     int64 // block cache in use
-	CacheHits      int64
-	CacheMisses    int64
-	MemtableBytes  uint64
-	WALBytes       uint64
-	ReadAmp        int
-	CompactionDebt uint64 // bytes
+	background sync.WaitGroup // the real syncs of mode everysec
+	stop       chan struct{}
+	closers    []io.Closer // after Pebble, in this order
 }
 
-// Stats returns the figures of the moment. It takes Pebble's lock: call it once a second, not once a request.
-func (s *Store) Stats() Stats { panic("unfinished") }
+// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrFormat, or what the disk said.
+func Open(o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: o.Dir, lazy: o.Sync != SyncAlways, stop: make(chan struct{})}
+	s.watch = &watch{log: o.Logger, now: o.Now, fatal: func(err error) {
+		o.Fatal(err)
+		select {}
+	}}
+	fs := s.openFiles(o)
+	lock, err := openFolder(fs, o.Dir)
+	if err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	s.closers = append([]io.Closer{lock}, s.closers...)
+	if err := s.openPebble(o, fs, lock); err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, s.db.Close(), s.closeAll())
+	}
+	s.sync = newSyncer(s.barrier)
+	if o.Sync == SyncEverySec {
+		s.background.Go(func() { s.files.syncEvery(time.Second, s.stop, s.watch.fatal) })
+	}
+	return s, nil
+}
 
-// Stalled says whether Pebble is holding writers back now. It is cheap.
-func (s *Store) Stalled() bool { panic("unfinished") }
+// openFiles stacks the file system: the health check outside, because it allows one operation on a file at a
+// time and the late syncs are concurrent with writes.
+func (s *Store) openFiles(o Options) vfs.FS {
+	if o.FS != nil {
+		s.files = newFiles(o.FS, s.lazy)
+		return s.files
+	}
+	s.files = newFiles(vfs.Default, s.lazy)
+	fs, closer := vfs.WithDiskHealthChecks(s.files, diskSlowAfter, nil, s.watch.listener().DiskSlow)
+	s.closers = append(s.closers, closer)
+	return fs
+}
+
+func (s *Store) openPebble(o Options, fs vfs.FS, lock *pebble.Lock) error {
+	dropped, err := repairLog(fs, o.Dir)
+	if err != nil {
+		return fmt.Errorf("repair %s: %w", o.Dir, err)
+	}
+	if dropped != 0 {
+		o.Logger.Warn("the log had a hole after a power cut and was cut there", "bytes", dropped)
+	}
+	if s.lazy {
+		if err := markUnsynced(fs, o.Dir); err != nil {
+			return fmt.Errorf("mark %s: %w", o.Dir, err)
+		}
+	}
+	p := pebbleOptions(o, s.watch)
+	p.FS, p.Lock = fs, lock
+	if s.db, err = pebble.Open(o.Dir, p); err != nil {
+		return fmt.Errorf("open %s: %w", o.Dir, err)
+	}
+	s.Reader = Reader{from: s.db, reads: new(atomic.Int64)}
+	if !s.lazy {
+		err = unmarkUnsynced(fs, o.Dir) // Pebble has replayed the old log into tables that are on the disk
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("mark %s: %w", o.Dir, err), s.db.Close())
+	}
+	return nil
+}
+
+// load reads what Open must know: the format and the number of links.
+func (s *Store) load() error {
+	v, ok, err := s.metaUint(metaVersion, "")
+	if err != nil {
+		return fmt.Errorf("read format: %w", err)
+	}
+	s.isNew = !ok
+	s.unwritten.Store(!ok)
+	if !ok {
+		return nil
+	}
+	if err := checkFormat(s.dir, v); err != nil {
+		return err
+	}
+	_, err = s.find(metaKeyOf(nil, metaLinks, ""), func(b []byte) error {
+		c, err := decodeCount(b)
+		s.links.Store(c.Visits)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read number of links: %w", err)
+	}
+	return nil
+}
+
+// New says whether Open found no store. The caller then writes keys, epoch 0, settings and counters in ONE
+// Update, the first one, and waits for it; the store adds its format version to that batch. A folder whose
+// first batch was never written is new again.
+func (s *Store) New() bool { return s.isNew }
+
+// Close syncs what was applied and closes the folder.
+func (s *Store) Close() error {
+	err := s.sync.close()
+	close(s.stop)
+	s.background.Wait()
+	err = errors.Join(err, s.db.Close())
+	if err == nil && s.lazy {
+		err = unmarkUnsynced(s.files, s.dir)
+	}
+	return errors.Join(err, s.closeAll())
+}
+
+func (s *Store) closeAll() error {
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Links returns the number of stored links, O(1).
+func (s *Store) Links() int64 { return s.links.Load() }

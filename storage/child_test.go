@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// child runs this test binary again as another process and returns what it wrote and its exit code.
+func child(t *testing.T, what, dir string) (out string, code int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "CURT_STORAGE_CHILD="+what, "CURT_STORAGE_DIR="+dir)
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// runChild is the other process.
+func runChild(what string) {
+	if what == "open" {
+		s, err := openDisk(os.Getenv("CURT_STORAGE_DIR"))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		_ = s.Close()
+		return
+	}
+	failures[what].run()
+}
+
+// failure is something the log can do that must end the process.
+type failure struct {
+	mode SyncMode
+	op   errorfs.OpKind
+	work func(*Store) // what meets it; "acknowledged" must not be printed
+}
+
+var failures = map[string]failure{
+	"sync": {SyncAlways, errorfs.OpFileSyncData, func(s *Store) {
+		ticket, _ := s.Update(putLink(1))
+		_ = s.WaitSynced(ticket)
+	}},
+	"write": {SyncAlways, errorfs.OpFileWrite, func(s *Store) {
+		ticket, _ := s.Update(putLink(1))
+		_ = s.WaitSynced(ticket)
+	}},
+	"write-lazy": {SyncNo, errorfs.OpFileWrite, func(s *Store) {
+		ticket, _ := s.Update(putLink(1))
+		_ = s.WaitSynced(ticket)
+	}},
+	"create": {SyncAlways, errorfs.OpCreate, func(s *Store) {
+		defer func() { _ = recover() }() // as a server does around its handlers
+		for id := uint64(1); ; id++ {
+			if _, err := s.Update(putLink(id)); err != nil {
+				return
+			}
+		}
+	}},
+	"late-sync": {SyncEverySec, errorfs.OpFileSyncData, func(s *Store) {
+		_, _ = s.Update(putLink(1))
+		time.Sleep(time.Hour)
+	}},
+}
+
+func (f failure) run() {
+	fail := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == f.op && strings.HasSuffix(op.Path, ".log") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})}
+	s, err := Open(Options{
+		Dir: "data", FS: errorfs.Wrap(vfs.NewMem(), fail), CacheBytes: minCacheBytes, Sync: f.mode,
+		Logger: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+	})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(2)
+	}
+	fail.On()
+	f.work(s)
+	fmt.Println("acknowledged")
+}
+
+func TestLogErrorEndsProcess(t *testing.T) {
+	for name := range failures {
+		t.Run(name, func(t *testing.T) {
+			out, code := child(t, name, "")
+			if code != 1 || !strings.Contains(out, "injected error") || strings.Contains(out, "acknowledged") {
+				t.Errorf("exit code %d:\n%s", code, out)
+			}
+		})
+	}
+}
+
+// TestEverySecond: the real sync comes by itself.
+func TestEverySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := vfs.NewCrashableMem()
+		s := openOnce(t, mem, SyncEverySec)
+		wait(t, s, update(t, s, putLink(1)))
+		before := powerCut(mem, 0, 0)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		after := powerCut(mem, 0, 0)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, fs := range []*vfs.MemFS{before, after} {
+			s := openOnce(t, fs, SyncEverySec)
+			if _, ok, err := s.Link(1); ok != (i == 1) || err != nil {
+				t.Errorf("cut %d: found %v, %v", i, ok, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
