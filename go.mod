@@ -10,6 +10,7 @@ require (
 	github.com/peterbourgon/ff/v3 v3.4.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
+	github.com/skip2/go-qrcode v0.0.0-20200617195104-da1b6568686e
 	github.com/tidwall/redcon v1.6.4
 	github.com/valyala/fasthttp v1.78.0
 	go.uber.org/goleak v1.3.0
