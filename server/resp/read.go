@@ -234,7 +234,9 @@ func (c *Conn) replace(size int) {
 	if cap(c.in.marks) > 256 {
 		c.in.marks, c.in.args = nil, nil
 	}
-	c.roomy.Store(size > smallBuffer)
+	if size > smallBuffer {
+		c.roomy.Store(true)
+	}
 }
 
 // rest gives back what a connection at rest does not need.
@@ -244,4 +246,5 @@ func (c *Conn) rest() {
 	if cap(c.W.b) > smallBuffer {
 		c.W.b = nil
 	}
+	c.roomy.Store(false)
 }
