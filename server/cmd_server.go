@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tidwall/match"
 )
 
 func serverCommands() []*command {
@@ -72,7 +70,7 @@ func (s *Server) settings() []setting {
 func configGet(c *call) error {
 	var found []setting
 	for _, s := range c.settings() {
-		if slices.ContainsFunc(c.args[2:], func(p []byte) bool { return match.Match(s.name, strings.ToLower(string(p))) }) {
+		if slices.ContainsFunc(c.args[2:], func(p []byte) bool { return globMatch(strings.ToLower(string(p)), s.name) }) {
 			found = append(found, s)
 		}
 	}

@@ -76,8 +76,8 @@ func (h *hostBans) clear() {
 }
 
 // stateNow says what a record means at this moment, host bans included.
-func (s *Service) stateNow(l *storage.Link) State {
-	return stateOf(l.Flags, l.Expires, s.millis(), s.hosts.covers(weburl.Host(l.Target)))
+func (e *engine) stateNow(l *storage.Link) State {
+	return stateOf(l.Flags, l.Expires, e.millis(), e.hosts.covers(weburl.Host(l.Target)))
 }
 
 // refuseBanned returns ErrBanned for a target that is banned, by itself or by its host. It comes before any duplicate: a link that

@@ -1,24 +1,27 @@
 package link
 
 import (
+	"math/rand/v2"
+
 	"curt/storage"
 )
 
-// ExpireIf says when Expire may replace what is there, as EXPIRE's NX, XX, GT and LT do.
+// ExpireIf says when Expire may act, as EXPIRE's NX, XX, GT and LT do. The bits may be joined: all must hold.
 type ExpireIf uint8
 
 const (
-	ExpireAlways ExpireIf = iota
-	ExpireNX              // only without expiry
-	ExpireXX              // only with one
-	ExpireGT              // only later (no expiry counts as infinite)
-	ExpireLT              // only earlier
+	ExpireAlways ExpireIf = 0
+	ExpireNX     ExpireIf = 1 << (iota - 1) // only without expiry
+	ExpireXX                                // only with one
+	ExpireGT                                // only later (no expiry counts as infinite)
+	ExpireLT                                // only earlier
 )
 
 // Expire ends a live link at a time (unix ms UTC); 0 takes the expiry away. It reports false when the link is absent, when
 // the condition does not hold, or when there was no expiry to take away. A time that has passed ends it now.
 func (s *Service) Expire(code string, at int64, when ExpireIf) (changed bool, err error) {
 	err = s.edit(code, nil, func(c *change, old *storage.Link) error {
+		changed = false
 		if s.stateNow(old) != Live || !when.allows(old.Expires, at) || at == 0 && old.Expires == 0 {
 			return nil
 		}
@@ -37,24 +40,17 @@ func (s *Service) Expire(code string, at int64, when ExpireIf) (changed bool, er
 }
 
 func (w ExpireIf) allows(had, at int64) bool {
-	switch w {
-	case ExpireNX:
-		return had == 0
-	case ExpireXX:
-		return had != 0
-	case ExpireGT:
-		return had != 0 && at > had
-	case ExpireLT:
-		return had == 0 || at < had
-	}
-	return true
+	return (w&ExpireNX == 0 || had == 0) &&
+		(w&ExpireXX == 0 || had != 0) &&
+		(w&ExpireGT == 0 || had != 0 && at > had) &&
+		(w&ExpireLT == 0 || had == 0 || at < had)
 }
 
 // Scan calls fn for live links by their current code, in the order of their ids, and returns the cursor to go on from, 0
 // at the end. It looks at about count links. A link that is there throughout is seen at least once.
 func (s *Service) Scan(cursor uint64, count int, fn func(code string, l *storage.Link)) (next uint64, err error) {
 	seen := 0
-	err = s.store.EachLink(cursor, false, func(l *storage.Link) bool {
+	err = s.reader().EachLink(cursor, false, func(l *storage.Link) bool {
 		if seen == count {
 			next = l.ID
 			return false
@@ -66,6 +62,34 @@ func (s *Service) Scan(cursor uint64, count int, fn func(code string, l *storage
 		return true
 	})
 	return next, err
+}
+
+const (
+	randomTries = 10
+	randomWalk  = 1_000 // links looked at from each random id
+)
+
+// Random returns the code of a live link, "" when there is none or hardly any among ended ones: it looks at a bounded number, upwards
+// from a few random ids. Links behind a gap in the ids are chosen more often.
+func (s *Service) Random() (code string, err error) {
+	var last uint64
+	if err := s.reader().EachLink(0, true, func(l *storage.Link) bool { last = l.ID; return false }); err != nil || last == 0 {
+		return "", err
+	}
+	for range randomTries {
+		seen := 0
+		err := s.reader().EachLink(1+rand.Uint64N(last), false, func(l *storage.Link) bool {
+			if s.stateNow(l) == Live {
+				code = s.codeOf(l)
+			}
+			seen++
+			return code == "" && seen < randomWalk
+		})
+		if code != "" || err != nil {
+			return code, err
+		}
+	}
+	return "", nil
 }
 
 // Info is a link's record with what it means now.

@@ -398,7 +398,7 @@ func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ok || l.Flags&storage.Generated == 0 {
+	if !ok || l.Flags&storage.Generated == 0 || e.stateNow(&l) != Live {
 		return nil, ErrReserved
 	}
 	return &l, nil
