@@ -71,8 +71,9 @@ var failures = map[string]failure{
 		}
 	}},
 	"late-sync": {SyncEverySec, errorfs.OpFileSyncData, func(s *Store) {
-		_, _ = s.Update(putLink(1))
-		time.Sleep(time.Hour)
+		ticket, _ := s.Update(putLink(1))
+		_ = s.WaitSynced(ticket)
+		time.Sleep(20 * time.Second) // the sync is due in one
 	}},
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -9,24 +10,28 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// files is the file system as Pebble sees it. Folders are private. With lazy set, a sync of the log
-// returns at once: by then Pebble has written the bytes out, so they are with the operating system and
-// kill -9 can't lose them. The real sync comes from syncAll, and when Pebble closes the log: a log is on
-// the disk as a whole before the next one begins.
+// files is the file system as Pebble sees it. Folders are private, and an error of a log file ends the process
+// here, by name: Pebble would end it too, at times with nothing but a stack.
+//
+// With lazy set, a sync of the log returns at once: by then Pebble has written the bytes out, so they are with
+// the operating system and kill -9 can't lose them. The real sync comes from syncAll, and when Pebble closes
+// the log: a log is on the disk as a whole before the next one begins.
 type files struct {
 	vfs.FS
 	lazy  bool
+	fatal func(error)
+	open  atomic.Bool  // errors are fatal from now on; before, they are Open's
 	syncs atomic.Int64 // real syncs of lazy logs
 
 	mu   sync.Mutex // guards logs
-	logs map[*lazyLog]struct{}
+	logs map[*logFile]struct{}
 }
 
 // walCategory is what Pebble calls its logs when it creates them.
 const walCategory vfs.DiskWriteCategory = "pebble-wal"
 
-func newFiles(fs vfs.FS, lazy bool) *files {
-	return &files{FS: fs, lazy: lazy, logs: map[*lazyLog]struct{}{}}
+func newFiles(fs vfs.FS, lazy bool, fatal func(error)) *files {
+	return &files{FS: fs, lazy: lazy, fatal: fatal, logs: map[*logFile]struct{}{}}
 }
 
 // Unwrap implements vfs.FS.
@@ -38,44 +43,52 @@ func (f *files) MkdirAll(dir string, _ os.FileMode) error { return f.FS.MkdirAll
 // Create implements vfs.FS.
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, c)
-	return f.wrap(file, c, err)
+	return f.wrap(name, file, c, err)
 }
 
 // ReuseForWrite implements vfs.FS.
 func (f *files) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.ReuseForWrite(oldname, newname, c)
-	return f.wrap(file, c, err)
+	return f.wrap(newname, file, c, err)
 }
 
-func (f *files) wrap(file vfs.File, c vfs.DiskWriteCategory, err error) (vfs.File, error) {
-	if err != nil || !f.lazy || c != walCategory {
+func (f *files) wrap(name string, file vfs.File, c vfs.DiskWriteCategory, err error) (vfs.File, error) {
+	if c != walCategory {
 		return file, err
 	}
-	log := &lazyLog{File: file, owner: f}
+	if err != nil {
+		return nil, f.check("create", name, err)
+	}
+	log := &logFile{File: file, name: name, owner: f}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.logs[log] = struct{}{}
 	return log, nil
 }
 
-// syncAll syncs every log with unsynced bytes.
-func (f *files) syncAll() error {
+// check returns err, or does not return when it is one that nothing survives.
+func (f *files) check(what, name string, err error) error {
+	if err != nil && f.open.Load() {
+		f.fatal(fmt.Errorf("%s log %s: %w", what, name, err))
+	}
+	return err
+}
+
+// syncAll syncs every lazy log with unsynced bytes.
+func (f *files) syncAll() {
 	f.mu.Lock()
-	logs := make([]*lazyLog, 0, len(f.logs))
+	logs := make([]*logFile, 0, len(f.logs))
 	for log := range f.logs {
 		logs = append(logs, log)
 	}
 	f.mu.Unlock()
 	for _, log := range logs {
-		if err := log.sync(); err != nil {
-			return err
-		}
+		_ = log.lateSync() // an error has ended the process
 	}
-	return nil
 }
 
-// syncEvery calls syncAll each period until stop is closed; an error goes to fatal.
-func (f *files) syncEvery(period time.Duration, stop <-chan struct{}, fatal func(error)) {
+// syncEvery calls syncAll each period until stop is closed.
+func (f *files) syncEvery(period time.Duration, stop <-chan struct{}) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
@@ -83,53 +96,63 @@ func (f *files) syncEvery(period time.Duration, stop <-chan struct{}, fatal func
 		case <-stop:
 			return
 		case <-tick.C:
-			if err := f.syncAll(); err != nil {
-				fatal(err)
-				return
-			}
+			f.syncAll()
 		}
 	}
 }
 
-// lazyLog is a log file whose Sync is put off.
-type lazyLog struct {
+// logFile is a log that Pebble writes.
+type logFile struct {
 	vfs.File
+	name  string
 	owner *files
-	dirty atomic.Bool
+	dirty atomic.Bool // has bytes that no real sync has seen
 
-	mu     sync.Mutex // one real sync at a time, none after Close
+	mu     sync.Mutex // one late sync at a time, none after Close
 	closed bool
 }
 
-func (l *lazyLog) Write(p []byte) (int, error) {
+func (l *logFile) Write(p []byte) (int, error) {
 	n, err := l.File.Write(p)
 	l.dirty.Store(true)
-	return n, err
+	return n, l.owner.check("write", l.name, err)
 }
 
-func (l *lazyLog) Sync() error     { return nil }
-func (l *lazyLog) SyncData() error { return nil }
+func (l *logFile) Sync() error {
+	if l.owner.lazy {
+		return nil
+	}
+	return l.owner.check("sync", l.name, l.File.Sync())
+}
 
-func (l *lazyLog) Close() error {
-	err := l.sync()
+func (l *logFile) SyncData() error {
+	if l.owner.lazy {
+		return nil
+	}
+	return l.owner.check("sync", l.name, l.File.SyncData())
+}
+
+func (l *logFile) Close() error {
+	if l.owner.lazy {
+		if err := l.lateSync(); err != nil {
+			return err
+		}
+	}
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	l.owner.mu.Lock()
 	delete(l.owner.logs, l)
 	l.owner.mu.Unlock()
-	if cerr := l.File.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return l.owner.check("close", l.name, l.File.Close())
 }
 
-func (l *lazyLog) sync() error {
+func (l *logFile) lateSync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || !l.dirty.Swap(false) {
 		return nil
 	}
 	l.owner.syncs.Add(1)
-	return l.File.SyncData()
+	return l.owner.check("sync", l.name, l.File.SyncData())
 }

@@ -123,9 +123,10 @@ func Open(o Options) (*Store, error) {
 	if err := s.load(); err != nil {
 		return nil, errors.Join(err, s.db.Close(), s.closeAll())
 	}
+	s.files.open.Store(true)
 	s.sync = newSyncer(s.barrier)
 	if o.Sync == SyncEverySec {
-		s.background.Go(func() { s.files.syncEvery(time.Second, s.stop, s.watch.fatal) })
+		s.background.Go(func() { s.files.syncEvery(time.Second, s.stop) })
 	}
 	return s, nil
 }
@@ -134,10 +135,10 @@ func Open(o Options) (*Store, error) {
 // time and the late syncs are concurrent with writes.
 func (s *Store) openFiles(o Options) vfs.FS {
 	if o.FS != nil {
-		s.files = newFiles(o.FS, s.lazy)
+		s.files = newFiles(o.FS, s.lazy, s.watch.fatal)
 		return s.files
 	}
-	s.files = newFiles(vfs.Default, s.lazy)
+	s.files = newFiles(vfs.Default, s.lazy, s.watch.fatal)
 	fs, closer := vfs.WithDiskHealthChecks(s.files, diskSlowAfter, nil, s.watch.listener().DiskSlow)
 	s.closers = append(s.closers, closer)
 	return fs
