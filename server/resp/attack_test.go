@@ -167,9 +167,9 @@ func TestUnalignedPipeline(t *testing.T) {
 // TestIdleMemory holds many connections, each of which has once been busy.
 func TestIdleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("opens 1,000 connections")
+		t.Skip("opens 300 connections")
 	}
-	const n = 1000
+	const n = 300
 	clock := newFakeClock()
 	s, addr := start(t, &testHandler{}, Config{Now: clock.now, Sweep: 5 * time.Millisecond})
 	var before, after runtime.MemStats

@@ -15,6 +15,7 @@ type Durability interface {
 	Synced(ticket uint64) bool
 	// WaitSynced returns when ticket is durable, or with an error when it
 	// never will be; then the connection closes and its replies are dropped.
+	// A connection that ends waits for it, killed or not.
 	WaitSynced(ticket uint64) error
 }
 

@@ -88,15 +88,6 @@ func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 // LocalAddr returns the address the peer connected to. Safe from any goroutine.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 
-// TLS returns the state of the connection's TLS, or nil when it has none.
-func (c *Conn) TLS() *tls.ConnectionState {
-	if c.tls == nil {
-		return nil
-	}
-	state := c.tls.ConnectionState()
-	return &state
-}
-
 // SetAuthenticated lifts (or restores) the limits for strangers, from the next
 // command on. A connection begins as a stranger: a server without a password
 // calls it in Opened. Safe from any goroutine.
@@ -118,28 +109,28 @@ func (c *Conn) CloseAfterReply() {
 // Kill closes the socket at once and drops every reply. A handler that runs
 // goes on until it returns; Handler.Closed follows. Safe from any goroutine;
 // it does not block.
-func (c *Conn) Kill() { c.kill() }
+func (c *Conn) Kill() { c.kill(nil) }
 
-// kill reports whether the connection was alive.
-func (c *Conn) kill() bool {
+// kill counts the reason, if any, unless the connection is dead already.
+func (c *Conn) kill(why *counter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.killLocked()
+	c.killLocked(why)
 }
 
-func (c *Conn) killLocked() bool {
+func (c *Conn) killLocked(why *counter) {
 	if c.killed {
-		return false
+		return
+	}
+	if why != nil {
+		why.Add(1)
 	}
 	c.killed = true
+	c.closing.Store(true) // the batch stops, too
 	close(c.dead)
 	c.raw.Close()
 	c.cond.Broadcast()
-	return true
 }
-
-// Done is closed when the connection has been killed or has ended.
-func (c *Conn) Done() <-chan struct{} { return c.dead }
 
 // ending reports that no more may be read.
 func (c *Conn) ending() bool {
@@ -161,12 +152,17 @@ func (c *Conn) wake() { c.nc.SetReadDeadline(time.Unix(1, 0)) }
 // are queued go out, the writer ends, the handler is told.
 func (c *Conn) finish() {
 	c.drain()
-	if c.closing.Load() {
+	if c.closing.Load() || c.srv.draining.Load() && c.fresh() {
 		c.linger()
 	}
 	c.close()
 	c.srv.forget(c)
 	freeBuffer(c.in.buf)
+}
+
+// fresh reports that the peer may still be taking a reply.
+func (c *Conn) fresh() bool {
+	return c.srv.clock.Load()-c.lastActive.Load() <= int64(c.srv.cfg.LingerTimeout)
 }
 
 // close closes the socket, with a TLS goodbye unless it was killed.

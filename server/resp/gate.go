@@ -85,9 +85,8 @@ func (c *Conn) PushAfter(ticket uint64, frame []byte) bool {
 		return false
 	}
 	if int64(q.pushBytes+len(frame)) > c.srv.limits.MaxPush.Load() {
-		c.srv.count.pushOverflows.Add(1)
 		c.srv.log.Warn("closed a subscriber that reads too slowly", "conn", c.ID, "queued", q.pushBytes)
-		c.killLocked()
+		c.killLocked(&c.srv.count.pushOverflows)
 		return false
 	}
 	q.pushBytes += len(frame)
@@ -169,7 +168,7 @@ func (c *Conn) writeThrough(b []byte) error {
 	defer c.mu.Unlock()
 	c.out.writing = false
 	if err != nil {
-		c.killLocked()
+		c.killLocked(nil)
 		return err
 	}
 	if len(c.out.list) > 0 {

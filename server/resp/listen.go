@@ -32,11 +32,17 @@ func (l *listener) Accept() (net.Conn, error) {
 			<-l.srv.drained
 			return nil, net.ErrClosed
 		}
-		if refusal := l.srv.judge(raw); refusal != "" {
-			l.refuse(raw, refusal)
+		config, ok := l.config()
+		if !ok {
+			l.srv.log.Error("closed a connection: there is no TLS configuration")
+			raw.Close()
 			continue
 		}
-		if c := l.srv.admit(raw, l.config()); c != nil {
+		if refusal := l.srv.judge(raw); refusal != "" {
+			l.srv.refuse(raw, config, refusal)
+			continue
+		}
+		if c := l.srv.admit(raw, config); c != nil {
 			return wire{c}, nil
 		}
 		raw.Close()
@@ -66,11 +72,14 @@ func (l *listener) acceptRaw() (net.Conn, error) {
 	}
 }
 
-func (l *listener) config() *tls.Config {
+// config returns what a new connection shakes hands with, nil on a listener
+// without TLS. It is not ok when the listener should have one and has none.
+func (l *listener) config() (config *tls.Config, ok bool) {
 	if l.tlsConfig == nil {
-		return nil
+		return nil, true
 	}
-	return l.tlsConfig()
+	config = l.tlsConfig()
+	return config, config != nil
 }
 
 // judge returns the error line that refuses a new connection, or "".
@@ -90,8 +99,7 @@ func (s *Server) judge(raw net.Conn) string {
 }
 
 // refuse says why and hangs up, away from the accept loop.
-func (l *listener) refuse(raw net.Conn, line string) {
-	s := l.srv
+func (s *Server) refuse(raw net.Conn, config *tls.Config, line string) {
 	select {
 	case s.refusals <- struct{}{}:
 	default:
@@ -103,7 +111,6 @@ func (l *listener) refuse(raw net.Conn, line string) {
 		<-s.refusals
 		return
 	}
-	config := l.config()
 	go func() {
 		defer s.wg.Done()
 		defer func() { <-s.refusals }()

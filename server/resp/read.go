@@ -40,6 +40,11 @@ func freeBuffer(b []byte) {
 // ring waits until a command is whole and then rings the bell. It is redcon's
 // Read.
 func (c *Conn) ring(p []byte) (n int, err error) {
+	defer func() {
+		if c.recovered(recover()) {
+			n, err = 0, net.ErrClosed
+		}
+	}()
 	if !c.opened.Load() {
 		if err := c.open(); err != nil {
 			return 0, err
@@ -92,8 +97,7 @@ func (c *Conn) runBatch() {
 	var err error
 	for args := c.args; args != nil; args, err = c.in.next() {
 		if isHTTP(args[0]) {
-			c.srv.count.crossProtocol.Add(1)
-			c.srv.log.Warn("closed a connection that spoke HTTP", "conn", c.ID)
+			c.srv.noteHTTP(c)
 			c.Kill()
 			return
 		}
@@ -129,6 +133,15 @@ func (c *Conn) recovered(v any) bool {
 	c.W.Error("ERR internal error")
 	c.closing.Store(true)
 	return true
+}
+
+// noteHTTP counts, and logs once a minute at most.
+func (s *Server) noteHTTP(c *Conn) {
+	s.count.crossProtocol.Add(1)
+	now, last := s.clock.Load(), s.toldHTTP.Load()
+	if now-last >= int64(time.Minute) && s.toldHTTP.CompareAndSwap(last, now) {
+		s.log.Warn("closed a connection that spoke HTTP; it may be an attack through a browser", "conn", c.ID)
+	}
 }
 
 // isHTTP reports that a command is the beginning of an HTTP request, which a

@@ -45,6 +45,8 @@ type Server struct {
 	clock   atomic.Int64 // Unix nanoseconds, moved by the sweeper
 	lastID  atomic.Int64
 
+	toldHTTP atomic.Int64 // when noteHTTP logged last
+
 	draining atomic.Bool
 	stop     chan struct{} // closed when Shutdown begins
 	drained  chan struct{} // closed when the last connection has ended

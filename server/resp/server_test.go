@@ -109,6 +109,38 @@ func TestPanicInOpened(t *testing.T) {
 	}
 }
 
+// TestPanicInParser breaks a connection's parser: only that connection ends.
+func TestPanicInParser(t *testing.T) {
+	first := true
+	h := &testHandler{}
+	h.opened = func(c *Conn) {
+		if first {
+			c.in.limits = nil
+		}
+		first = false
+	}
+	_, addr := start(t, h, Config{})
+	c := dial(t, addr)
+	c.send(command("PING"))
+	c.wantGone()
+	eventually(t, "the handler is told", func() bool { return h.closings() == 1 })
+	c = dial(t, addr)
+	c.send(command("PING"))
+	c.want("+PONG\r\n")
+}
+
+func TestKillStopsTheBatch(t *testing.T) {
+	h := &testHandler{}
+	_, addr := start(t, h, Config{})
+	c := dial(t, addr)
+	c.send(command("NOTE", "1") + command("KILL") + command("NOTE", "2"))
+	c.wantGone()
+	eventually(t, "the handler is told", func() bool { return h.closings() == 1 })
+	if got := h.commands(); len(got) != 2 {
+		t.Errorf("ran %q", got)
+	}
+}
+
 func TestQuitDropsThePipeline(t *testing.T) {
 	h := &testHandler{}
 	_, addr := start(t, h, Config{})

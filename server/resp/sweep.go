@@ -27,8 +27,8 @@ func (s *Server) sweepOnce(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.conns {
-		if late := c.late(now); late != nil && c.kill() {
-			late.Add(1)
+		if why := c.late(now); why != nil {
+			c.kill(why)
 		}
 	}
 }

@@ -147,9 +147,6 @@ func TestTLS(t *testing.T) {
 		c.send("NG\r\n")
 		c.want("+PONG\r\n")
 	}
-	if onlyConn(t, s).TLS() == nil {
-		t.Error("no TLS state")
-	}
 	c.send(command("QUIT"))
 	c.want("+OK\r\n")
 	c.wantClosed() // with a TLS goodbye
@@ -188,6 +185,19 @@ func TestRefusalOverTLS(t *testing.T) {
 	c := dialTLS(t, addr)
 	c.want("-DENIED no\r\n")
 	c.wantClosed()
+}
+
+// TestNoTLSConfiguration must not end in plain text.
+func TestNoTLSConfiguration(t *testing.T) {
+	s, _ := start(t, &testHandler{}, Config{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.ServeTLS(ln, func() *tls.Config { return nil })
+	c := dial(t, ln.Addr().String())
+	c.Conn.Write([]byte(command("PING")))
+	c.wantGone()
 }
 
 // TestGarbageInsteadOfTLS must not be answered in plain text.
