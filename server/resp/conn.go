@@ -26,7 +26,8 @@ type Conn struct {
 	stream  bool  // the last read filled the buffer: use a larger one
 	args    [][]byte
 	writer  Writer
-	mark    int // length of W before the running command
+	mark    int    // length of W before the running command
+	unwatch func() // stops the last Watch; may be called again
 
 	authed   atomic.Bool
 	opened   atomic.Bool // Opened has returned
@@ -157,7 +158,7 @@ func (c *Conn) finish() {
 	}
 	c.close()
 	c.srv.forget(c)
-	freeBuffer(c.in.buf)
+	c.srv.freeBuffer(c.in.buf)
 }
 
 // fresh reports that the peer may still be taking a reply.

@@ -236,9 +236,9 @@ func (c *Conn) writeSome(list []segment) (n int, err error) {
 	if len(list) == 1 || len(list[0].buf) >= largeBuffer {
 		return 1, c.send(list[0].buf)
 	}
-	buf := bufferPool.Get().(*[largeBuffer]byte)
-	defer bufferPool.Put(buf)
-	size := copy(buf[:], list[0].buf)
+	buf := c.srv.newBuffer(largeBuffer)
+	defer c.srv.freeBuffer(buf)
+	size := copy(buf, list[0].buf)
 	for n = 1; n < len(list) && size+len(list[n].buf) <= len(buf) && c.srv.settled(list[n].ticket); n++ {
 		size += copy(buf[size:], list[n].buf)
 	}

@@ -104,6 +104,9 @@ func (h *testHandler) Command(c *Conn, args [][]byte) {
 	case "panic":
 		c.W.Array(2)
 		panic("on purpose")
+	case "blockpanic":
+		c.Watch()
+		panic("on purpose")
 	case "kill":
 		c.Kill()
 	case "push": // push TEXT: to itself

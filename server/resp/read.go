@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -20,20 +19,21 @@ const (
 	flushAt     = 64 << 10 // replies that leave before their batch ends
 )
 
-// bufferPool holds large buffers of all servers; it carries no state.
-var bufferPool = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
-
-func newBuffer(size int) []byte {
-	if size == largeBuffer {
-		return bufferPool.Get().(*[largeBuffer]byte)[:]
+// newBuffer returns a read buffer; the large ones come from the pool.
+func (s *Server) newBuffer(size int) []byte {
+	if size != largeBuffer {
+		return make([]byte, size)
 	}
-	return make([]byte, size)
+	if b, ok := s.buffers.Get().(*[largeBuffer]byte); ok {
+		return b[:]
+	}
+	return make([]byte, largeBuffer)
 }
 
-// freeBuffer gives back what newBuffer made.
-func freeBuffer(b []byte) {
+// freeBuffer takes back what newBuffer made.
+func (s *Server) freeBuffer(b []byte) {
 	if len(b) == largeBuffer {
-		bufferPool.Put((*[largeBuffer]byte)(b))
+		s.buffers.Put((*[largeBuffer]byte)(b))
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Conn) open() (err error) {
 	}()
 	c.srv.handler.Opened(c)
 	c.opened.Store(true)
-	return nil
+	return c.flush(true)
 }
 
 func (c *Conn) beginBatch() {
@@ -129,6 +129,9 @@ func (c *Conn) recovered(v any) bool {
 	}
 	c.srv.count.panics.Add(1)
 	c.srv.log.Error("handler panicked", "conn", c.ID, "panic", v, "stack", string(debug.Stack()))
+	if c.unwatch != nil {
+		c.unwatch()
+	}
 	c.W.Truncate(c.mark)
 	c.W.Error("ERR internal error")
 	c.closing.Store(true)
@@ -241,8 +244,8 @@ func (c *Conn) sizeFor(left int) int {
 // replace changes the read buffer. No slice of the old one may be in use.
 func (c *Conn) replace(size int) {
 	old := c.in.buf
-	c.in.move(newBuffer(size))
-	freeBuffer(old)
+	c.in.move(c.srv.newBuffer(size))
+	c.srv.freeBuffer(old)
 	clear(c.in.args[:cap(c.in.args)])
 	if cap(c.in.marks) > 256 {
 		c.in.marks, c.in.args = nil, nil

@@ -45,6 +45,7 @@ type Server struct {
 	clock   atomic.Int64 // Unix nanoseconds, moved by the sweeper
 	lastID  atomic.Int64
 
+	buffers  sync.Pool    // of *[largeBuffer]byte
 	toldHTTP atomic.Int64 // when noteHTTP logged last
 
 	draining atomic.Bool

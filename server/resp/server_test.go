@@ -98,6 +98,17 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// TestOpenedMayRefuse answers before anything was asked.
+func TestOpenedMayRefuse(t *testing.T) {
+	_, addr := start(t, &testHandler{opened: func(c *Conn) {
+		c.W.Error("ERR not you")
+		c.CloseAfterReply()
+	}}, Config{})
+	c := dial(t, addr)
+	c.want("-ERR not you\r\n")
+	c.wantClosed()
+}
+
 func TestPanicInOpened(t *testing.T) {
 	h := &testHandler{opened: func(*Conn) { panic("on purpose") }}
 	_, addr := start(t, h, Config{})

@@ -11,14 +11,15 @@ const watchLimit = 64 << 10
 // as soon as the peer hangs up, the connection is killed, or the server shuts
 // down. What was replied so far leaves first, and pushes pass meanwhile, so
 // call it before writing any of the reply. The handler must call stop when it
-// has waited, before it writes. While it waits, up to 64 KiB of the client's
+// has waited, before it writes (a second call does nothing). While it waits, up to 64 KiB of the client's
 // next commands are read ahead; a peer that has sent more is watched no longer,
 // until stop. Owner only.
 func (c *Conn) Watch() (gone <-chan struct{}, stop func()) {
 	c.flush(true)
 	w := &watch{c: c, gone: make(chan struct{}), quit: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
-	return w.gone, sync.OnceFunc(w.stop)
+	c.unwatch = sync.OnceFunc(w.stop)
+	return w.gone, c.unwatch
 }
 
 type watch struct {

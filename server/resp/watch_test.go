@@ -53,6 +53,14 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
+func TestPanicWhileWatching(t *testing.T) {
+	_, addr := start(t, &testHandler{}, Config{})
+	c := dial(t, addr)
+	c.send(command("PING") + command("BLOCKPANIC") + command("PING"))
+	c.want("+PONG\r\n-ERR internal error\r\n")
+	c.wantClosed()
+}
+
 func TestWatchOwes(t *testing.T) {
 	d, h := newFakeDurability(), blocking()
 	s, addr := start(t, h, Config{Durability: d})
