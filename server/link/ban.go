@@ -68,11 +68,13 @@ func (h *hostBans) set(host string, b *storage.Ban) {
 	h.generation.Add(1)
 }
 
-func (h *hostBans) clear() {
+// replace puts hosts in the place of all bans, and returns those.
+func (h *hostBans) replace(hosts map[string]storage.Ban) (before map[string]storage.Ban) {
 	h.mu.Lock()
-	clear(h.hosts)
+	before, h.hosts = h.hosts, hosts
 	h.mu.Unlock()
 	h.generation.Add(1)
+	return before
 }
 
 // stateNow says what a record means at this moment, host bans included.
@@ -158,6 +160,7 @@ func (s *Service) liftTombstone(name string) error {
 			return ErrNotFound
 		}
 		c.tx.DeleteName(name)
+		c.texts = append(c.texts, name)
 		return nil
 	})
 }
@@ -179,7 +182,7 @@ func (s *Service) setHostBan(host string, ban func(now int64) *storage.Ban) (cha
 	}
 	var set *storage.Ban
 	err = s.alone(func(c *change) error {
-		_, banned, err := c.tx.BannedHost(host)
+		had, banned, err := c.tx.BannedHost(host)
 		if err != nil {
 			return err
 		}
@@ -192,12 +195,27 @@ func (s *Service) setHostBan(host string, ban func(now int64) *storage.Ban) (cha
 		} else {
 			c.tx.PutBannedHost(host, *set)
 		}
-		if s.batch != nil {
-			s.hosts.set(host, set) // the rest of the Exec must see it, and its batch is as good as committed
+		c.all = true
+		c.hostEvent(host, set != nil)
+		if s.batch == nil {
+			c.after = append(c.after, func() { s.hosts.set(host, set) })
 			return nil
 		}
-		c.after = append(c.after, func() { s.hosts.set(host, set) })
+		s.hosts.set(host, set) // the rest of the Exec must see it
+		before := &had
+		if !banned {
+			before = nil
+		}
+		c.revert = append(c.revert, func() { s.hosts.set(host, before) })
 		return nil
 	})
 	return changed, err
+}
+
+func (c *change) hostEvent(host string, banned bool) {
+	kind := "unbanned"
+	if banned {
+		kind = "banned"
+	}
+	c.events = append(c.events, Event{Kind: kind, Host: host, Time: c.now})
 }

@@ -12,10 +12,13 @@ import (
 type change struct {
 	*engine
 	tx     *storage.Tx
+	by     any
 	now    int64
 	texts  []string // whose meaning changed
+	all    bool     // every text's did
 	events []Event
 	after  []func()
+	revert []func() // undoes what an Exec did outside its batch, should it fail
 	ids    []uint64 // taken before an Exec, since nobody may wait inside
 }
 
@@ -43,8 +46,8 @@ func (c *change) publish() {
 	for _, t := range c.texts {
 		c.cache.Invalidate(t)
 	}
-	if c.opts.OnChange != nil && len(c.texts)+len(c.events) > 0 {
-		c.opts.OnChange(c.texts, c.events)
+	if c.opts.OnChange != nil && (c.all || len(c.texts)+len(c.events) > 0) {
+		c.opts.OnChange(Changes{By: c.by, Texts: c.texts, All: c.all, Events: c.events})
 	}
 }
 
@@ -74,9 +77,15 @@ func (e *engine) codeOf(l *storage.Link) string {
 // errAgain says that what was seen before the locks no longer holds.
 var errAgain = errors.New("changed meanwhile")
 
+// errStill says that a command which changes something ran where only reads may.
+var errStill = errors.New("a change inside Still")
+
 // apply runs fn under the stripes of set and commits its writes as one batch. fn reads and decides before it writes
 // anything: when it returns an error nothing is changed. Inside an Exec the writes join its batch.
 func (s *Service) apply(set *stripeSet, fn func(*change) error) error {
+	if s.still {
+		return errStill
+	}
 	if s.batch != nil {
 		return fn(s.batch)
 	}
@@ -84,7 +93,7 @@ func (s *Service) apply(set *stripeSet, fn func(*change) error) error {
 	defer s.mu.RUnlock()
 	s.stripes.lock(set)
 	defer s.stripes.unlock(set)
-	c := &change{engine: s.engine, now: s.millis()}
+	c := &change{engine: s.engine, by: s.by, now: s.millis()}
 	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
 	if err != nil {
 		return err
@@ -95,12 +104,15 @@ func (s *Service) apply(set *stripeSet, fn func(*change) error) error {
 
 // alone runs fn while no other change runs, and commits its writes as one batch.
 func (s *Service) alone(fn func(*change) error) error {
+	if s.still {
+		return errStill
+	}
 	if s.batch != nil {
 		return fn(s.batch)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &change{engine: s.engine, now: s.millis()}
+	c := &change{engine: s.engine, by: s.by, now: s.millis()}
 	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
 	if err != nil {
 		return err
@@ -178,46 +190,4 @@ func (s *Service) admit(ctx context.Context, grows bool) error {
 		}
 	}
 	return nil
-}
-
-// Exec runs fn alone, atomic and isolated: its service reads its own writes, nobody else sees any of them before all,
-// and when fn returns an error none is made. ids says how many new links fn may make at most: they are taken before,
-// so that no lock is held while waiting for a block or an fsync.
-func (s *Service) Exec(ctx context.Context, ids int, fn func(*Service) error) error {
-	taken := make([]uint64, ids)
-	for i := range taken {
-		id, err := s.codes.next(ctx)
-		if err != nil {
-			return err
-		}
-		taken[i] = id
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tx := s.store.Begin()
-	c := &change{engine: s.engine, tx: tx, now: s.millis(), ids: taken}
-	view := *s
-	view.batch = c
-	if err := fn(&view); err != nil {
-		tx.Discard()
-		return err
-	}
-	if _, err := tx.Commit(); err != nil {
-		return err
-	}
-	c.publish()
-	return nil
-}
-
-// takeID returns a new id, inside an Exec one of those taken before it.
-func (s *Service) takeID(ctx context.Context) (uint64, error) {
-	if s.batch == nil {
-		return s.codes.next(ctx)
-	}
-	if len(s.batch.ids) == 0 {
-		return 0, ErrOverloaded
-	}
-	id := s.batch.ids[0]
-	s.batch.ids = s.batch.ids[1:]
-	return id, nil
 }

@@ -115,7 +115,15 @@ func (s *Service) Info(code string) (*Info, error) {
 func (s *Service) FlushAll() error {
 	return s.alone(func(c *change) error {
 		c.tx.DeleteAllLinks()
-		c.after = append(c.after, func() { s.cache.InvalidateAll(); s.hosts.clear() })
+		c.all = true
+		none := map[string]storage.Ban{}
+		c.after = append(c.after, s.cache.InvalidateAll)
+		if s.batch == nil {
+			c.after = append(c.after, func() { s.hosts.replace(none) })
+			return nil
+		}
+		had := s.hosts.replace(none) // the rest of the Exec must see it
+		c.revert = append(c.revert, func() { s.hosts.replace(had) })
 		return nil
 	})
 }

@@ -24,7 +24,7 @@ type keyspace struct {
 	clock atomic.Int64 // unix ms
 }
 
-func newKeyspace(t testing.TB) *keyspace {
+func newKeyspace(t testing.TB, onChange ...func(link.Changes)) *keyspace {
 	t.Helper()
 	k := &keyspace{t: t}
 	k.clock.Store(1_800_000_000_000)
@@ -34,7 +34,11 @@ func newKeyspace(t testing.TB) *keyspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.Service, err = link.Open(store, link.Options{Now: now, Logger: quiet}); err != nil {
+	o := link.Options{Now: now, Logger: quiet}
+	for _, fn := range onChange {
+		o.OnChange = fn
+	}
+	if k.Service, err = link.Open(store, o); err != nil {
 		store.Close()
 		t.Fatal(err)
 	}

@@ -22,14 +22,23 @@ type Options struct {
 	Codes      CodeOptions
 	Dedup      Dedup // what a request that says nothing gets; zero: Strict
 	CacheBytes int64 // memory for links that are read often; 0: 64 MiB
-	// OnChange is told, before the change is visible to anybody else who writes them, which texts changed their
-	// meaning and what happened. It must return at once. nil: nobody listens.
-	OnChange func(texts []string, events []Event)
+	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
+	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
+	OnChange func(Changes)
 }
 
-// Event is one change in a link's life.
+// Changes are what one commit did, for those who look on. It is the receiver's to read, not to keep.
+type Changes struct {
+	By     any      // whom the service was made for (For), nil: nobody
+	Texts  []string // codes and names whose meaning may have changed
+	All    bool     // every text's meaning may have changed: a host ban, or everything was deleted
+	Events []Event
+}
+
+// Event is one change in the life of a link, or of a host's ban.
 type Event struct {
-	Kind   string // created, retargeted, renamed, banned, unbanned, expired, used-up, revived, deleted
+	Kind   string // created, retargeted, renamed, banned, unbanned, expired, used-up, revived, deleted; of a host: banned, unbanned
+	Host   string // set: the event is the host's, and Code, Target and Tenant are empty
 	Code   string
 	Target string
 	Tenant string
@@ -39,7 +48,9 @@ type Event struct {
 // Service answers for the links of one store. It is safe for concurrent use.
 type Service struct {
 	*engine
+	by    any     // goes into Changes
 	batch *change // inside Exec: every read and change goes here
+	still bool    // inside Still: nothing may change
 }
 
 // engine is what all views of a service share.
@@ -56,6 +67,7 @@ type engine struct {
 
 	mu      sync.RWMutex // writers share it; Exec, BanHost and Flush hold it alone; readers never touch it
 	stripes stripes
+	spare   spareIDs
 
 	stop   context.CancelFunc
 	done   sync.WaitGroup
@@ -99,6 +111,13 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	e.stop = stop
 	e.done.Go(func() { e.maintainFilter(ctx) })
 	return &Service{engine: e}, nil
+}
+
+// For returns the same service, whose changes say that they are by who.
+func (s *Service) For(who any) *Service {
+	view := *s
+	view.by = who
+	return &view
 }
 
 // Close stops the background work. The store stays open.

@@ -136,21 +136,42 @@ func (c *Conn) flush(end bool) error {
 		return c.writeThrough(reply.buf)
 	}
 	defer c.mu.Unlock()
+	c.enqueueLocked(reply, end)
+	for !c.killed && (q.replyBytes > c.srv.cfg.MaxUnsent || q.writes >= c.srv.cfg.MaxUnsentWrites) {
+		c.cond.Wait()
+	}
+	return nil
+}
+
+// enqueueLocked queues reply, which is what W holds, and with release the held pushes behind it.
+func (c *Conn) enqueueLocked(reply segment, release bool) {
+	q := &c.out
 	if len(reply.buf) > 0 {
 		if c.W.b = c.W.b[:0]; q.add(reply) {
 			c.W.b = nil
 		}
 	}
-	if end {
+	if release {
 		q.list = append(q.list, q.held...)
 		clear(q.held)
 		q.held = q.held[:0]
 	}
 	c.startWriterLocked()
-	for !c.killed && (q.replyBytes > c.srv.cfg.MaxUnsent || q.writes >= c.srv.cfg.MaxUnsentWrites) {
-		c.cond.Wait()
+}
+
+// Release lets the pushes go that the running batch holds back, behind the
+// replies in W and before those that follow. It is for a command after which
+// such pushes would be misread: the end of a subscription, a change of
+// protocol. W may be empty afterwards. It never blocks. Owner only.
+func (c *Conn) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.killed || len(c.out.held) == 0 {
+		return
 	}
-	return nil
+	reply := segment{buf: c.W.b, ticket: c.debt, writes: c.owed}
+	c.debt, c.owed, c.mark = 0, 0, 0
+	c.enqueueLocked(reply, true)
 }
 
 // writeThrough sends W's bytes on the owner's goroutine, and leaves what

@@ -111,6 +111,8 @@ func (h *testHandler) Command(c *Conn, args [][]byte) {
 		c.Kill()
 	case "push": // push TEXT: to itself
 		c.Push([]byte("+" + string(args[1]) + "\r\n"))
+	case "release":
+		c.Release()
 	case "block":
 		gone, stop := c.Watch()
 		h.blocked <- c

@@ -124,3 +124,27 @@ func TestPushWhileThePeerIsSlow(t *testing.T) {
 	})
 	c.want(repeat(string(frame), n) + "+PONG\r\n")
 }
+
+// TestRelease lets pushes out in the middle of a batch: behind the replies
+// before it and before those after it.
+func TestRelease(t *testing.T) {
+	_, addr := start(t, &testHandler{}, Config{})
+	c := dial(t, addr)
+	c.send(command("PING") + command("RELEASE") + command("PUSH", "one") + command("PING") + command("RELEASE") + command("PUSH", "two") + command("PING"))
+	c.want("+PONG\r\n+OK\r\n+OK\r\n+PONG\r\n+one\r\n+OK\r\n+OK\r\n+PONG\r\n+two\r\n")
+}
+
+// TestReleaseKeepsTheGate holds back what owes a sync, and what follows it.
+func TestReleaseKeepsTheGate(t *testing.T) {
+	d := newFakeDurability()
+	s, addr := start(t, &testHandler{}, Config{Durability: d})
+	c := dial(t, addr)
+	conn := onlyConn(t, s)
+	c.send(command("SET") + command("PUSH", "one") + command("RELEASE") + command("PING"))
+	eventually(t, "the gate waits", func() bool { return d.numWaiting() == 1 })
+	if n := bytesSent(conn); n != 0 {
+		t.Errorf("%d bytes left", n)
+	}
+	d.sync(1)
+	c.want("+OK\r\n+OK\r\n+one\r\n+OK\r\n+PONG\r\n")
+}
