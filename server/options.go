@@ -10,6 +10,7 @@ import (
 	"curt/codec"
 	"curt/codec/weburl"
 	"curt/server/link"
+	"curt/server/web"
 	"curt/storage"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	IdleTimeout time.Duration // closes idle RESP connections; 0: never
 	AllowKeys   bool          // lets KEYS run
 	AllowFlush  bool          // lets FLUSHALL and FLUSHDB run
+
+	HTTP web.Options // what browsers get; Links, Now, Logger, BaseURL and MaxURLBytes are the server's own
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: slog.Default
@@ -74,6 +77,9 @@ func (o *Options) Validate() error {
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
 			complain("base-url: %q is not like https://go.example", o.BaseURL)
 		}
+	}
+	if err := o.HTTP.Validate(); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

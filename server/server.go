@@ -20,6 +20,7 @@ import (
 	"curt/codec/weburl"
 	"curt/server/link"
 	"curt/server/resp"
+	"curt/server/web"
 	"curt/storage"
 )
 
@@ -36,6 +37,7 @@ type Server struct {
 	table   *table
 	stats   *stats
 	resp    *resp.Server
+	web     *web.Server
 	started time.Time
 	runID   string       // 40 hex digits, new at each start
 	tcpPort atomic.Int64 // of the RESP listener, for INFO
@@ -59,7 +61,7 @@ func Open(o Options) (*Server, error) {
 	}
 	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
+		return nil, err // it names the folder
 	}
 	links, err := link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
@@ -72,6 +74,11 @@ func Open(o Options) (*Server, error) {
 	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, links: links, table: newTable(families()...), started: o.Now(), runID: newRunID()}
 	s.stats = newStats(s.table.count)
 	s.resp = resp.NewServer(s, resp.Config{MaxClients: o.MaxClients, IdleTimeout: o.IdleTimeout, Durability: store, Admit: s.admit, Now: o.Now, Log: o.Logger})
+	if s.web, err = s.newWeb(); err != nil {
+		links.Close()
+		store.Close()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -101,7 +108,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	return s.resp.Serve(ln)
 }
 
-// Shutdown stops the listener, lets running commands finish and their replies out, and closes the store. It is called once.
+// Shutdown stops the listeners, lets running commands and requests finish and their replies out, and closes the store. When ctx
+// ends first it cuts the connections that are left, and returns ctx's error. It is called once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +117,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.closed = true
+	var browsers error
+	var wait sync.WaitGroup
+	wait.Go(func() { browsers = s.web.Shutdown(ctx) })
 	err := s.resp.Shutdown(ctx)
+	wait.Wait()
+	err = cmp.Or(err, browsers)
 	s.links.Close()
 	return cmp.Or(err, s.store.Close())
 }

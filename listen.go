@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// listeners are the bound sockets.
+type listeners struct {
+	resp []net.Listener
+	http net.Listener // nil: no HTTP
+}
+
+// listen binds every socket, or none.
+func listen(s *settings) (*listeners, error) {
+	l := &listeners{}
+	for _, address := range s.resp {
+		ln, err := listenOn(address, s.unixPerm)
+		if err != nil {
+			l.close()
+			return nil, fmt.Errorf("resp: %w", err)
+		}
+		l.resp = append(l.resp, ln)
+	}
+	if s.http == "" {
+		return l, nil
+	}
+	ln, err := net.Listen("tcp", s.http)
+	if err != nil {
+		l.close()
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	l.http = ln
+	return l, nil
+}
+
+func (l *listeners) close() {
+	for _, ln := range l.resp {
+		ln.Close()
+	}
+	if l.http != nil {
+		l.http.Close()
+	}
+}
+
+// listenOn binds host:port or unix:PATH.
+func listenOn(address string, perm fs.FileMode) (net.Listener, error) {
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	if !isUnix {
+		return net.Listen("tcp", address)
+	}
+	ln, err := listenUnix(path, perm)
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(path) {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		return listenUnix(path, perm)
+	}
+	return ln, err
+}
+
+// listenUnix binds a unix socket. The mask sees to it that there is no moment at which the socket is open to others; nothing
+// else runs yet that makes files.
+func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
+	mask := syscall.Umask(int(0o777 &^ perm))
+	defer syscall.Umask(mask)
+	return net.Listen("unix", path)
+}
+
+// abandoned reports whether path is the socket of a process that was killed: nobody listens.
+func abandoned(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}

@@ -1,0 +1,88 @@
+// Command curt is a short-link server that speaks the Redis protocol.
+//
+// This package turns words into a running server: options.go is the table of what can be set, parse.go reads it from flags,
+// environment and file, listen.go binds the sockets, serve.go runs until a signal comes. Each subcommand is one entry of the
+// table below. Everything else is in package server and under it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"curt/server"
+)
+
+// subcommand is one thing the program can do. Its run gets the words after its name and returns what went wrong;
+// flag.ErrHelp means that help was asked for.
+type subcommand struct {
+	name    string
+	summary string
+	run     func(args []string, out io.Writer) error
+}
+
+// subcommands is all the program can do. The first is what it does when none is named.
+func subcommands() []subcommand {
+	return []subcommand{
+		{"serve", "answer RESP and HTTP until SIGTERM or SIGINT (the default)", serve},
+		{"version", "print the version", printVersion},
+		{"help", "print this text", func([]string, io.Writer) error { return flag.ErrHelp }},
+	}
+}
+
+func main() {
+	err := run(os.Args[1:], os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		err = printHelp(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "curt: "+oneLine(err))
+		os.Exit(1)
+	}
+}
+
+// run carries out the subcommand that the first word names.
+func run(args []string, out io.Writer) error {
+	list := subcommands()
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return list[0].run(args, out)
+	}
+	for _, c := range list {
+		if c.name == args[0] {
+			return c.run(args[1:], out)
+		}
+	}
+	return fmt.Errorf("unknown command %q: `curt help` lists them", args[0])
+}
+
+// oneLine is an error's text without line breaks, as joined errors have them.
+func oneLine(err error) string {
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+func printVersion(args []string, out io.Writer) error {
+	if len(args) > 0 {
+		return fmt.Errorf("version takes no argument, not %q", args[0])
+	}
+	_, err := fmt.Fprintf(out, "curt %s%s %s %s/%s\n", server.Version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// revision is the commit that the program was built from, when Go knows it.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return " (" + s.Value[:min(12, len(s.Value))] + ")"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/peterbourgon/ff/v3"
+
+	"curt/codec"
+)
+
+// parse reads the options of `curt serve`: a flag goes before the environment, the environment before the file, the file before
+// the default. A variable that is empty is as if unset.
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	options := serveOptions()
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	for _, o := range options {
+		fs.Func(o.name, o.usage, func(v string) error { return o.set(s, v) })
+	}
+	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("CURT"), ff.WithConfigFileVia(&s.config),
+		ff.WithConfigFileParser(func(r io.Reader, set func(name, value string) error) error { return parseFile(s.config, r, set) }))
+	if err != nil {
+		return nil, plainly(err)
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return s, s.finish(fs, options)
+}
+
+// plainly drops what ff says before an error of its own accord. A file's error begins with its line.
+func plainly(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return flag.ErrHelp
+	}
+	text := err.Error()
+	for _, words := range []string{"error parsing commandline arguments: ", "error parsing environment variables: "} {
+		text = strings.TrimPrefix(text, words)
+	}
+	return errors.New(text)
+}
+
+// finish sets what was not given, reads the key file and checks the whole.
+func (s *settings) finish(fs *flag.FlagSet, options []option) error {
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, o := range options {
+		if given[o.name] || o.def == "" {
+			continue
+		}
+		if err := o.set(s, o.def); err != nil {
+			panic(fmt.Sprintf("the default of %s: %v", o.name, err))
+		}
+	}
+	if len(s.resp) == 0 && s.http == "" {
+		return errors.New("nothing to listen on: both resp and http are empty")
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	return s.readKeys()
+}
+
+// readKeys loads the key file. One that others than its owner may read is no secret, and is refused.
+func (s *settings) readKeys() error {
+	if s.keyFile == "" {
+		return nil
+	}
+	f, err := os.Open(s.keyFile)
+	if err != nil {
+		return fmt.Errorf("key-file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("key-file: %w", err)
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return fmt.Errorf("key-file: %s has mode %04o, group or others may use it: chmod 600 %s", s.keyFile, perm, s.keyFile)
+	}
+	ring, err := codec.ParseKeyring(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.keyFile, err)
+	}
+	s.Codes.Ring = &ring
+	return nil
+}
+
+// parseFile reads a configuration file: a `name value` a line, as redis.conf. A line that begins with # is a comment. A value in
+// double quotes is a Go string: it may hold blanks at its ends, or be empty.
+func parseFile(path string, r io.Reader, set func(name, value string) error) error {
+	lines := bufio.NewScanner(r)
+	n := 0
+	fail := func(err error) error { return fmt.Errorf("%s line %d: %w", path, n, err) }
+	for lines.Scan() {
+		n++
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value := line, ""
+		if i := strings.IndexAny(line, " \t"); i >= 0 {
+			name, value = line[:i], strings.TrimSpace(line[i:])
+		}
+		switch {
+		case name == "config":
+			return fail(errors.New("config can't be set in the file itself"))
+		case value == "":
+			return fail(fmt.Errorf("%s has no value (\"\" is the empty one)", name))
+		case value[0] == '"':
+			unquoted, err := strconv.Unquote(value)
+			if err != nil {
+				return fail(fmt.Errorf("%s has a bad quoted value", name))
+			}
+			value = unquoted
+		}
+		if err := set(name, value); err != nil {
+			return fail(err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		n++
+		return fail(err)
+	}
+	return nil
+}

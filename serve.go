@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"curt/server"
+)
+
+// drainTime is how long clients have, after a signal, to take the replies that they wait for.
+const drainTime = 10 * time.Second
+
+// serve runs a server until SIGTERM or SIGINT; a second signal ends the process at once. Every socket is bound before the store
+// is opened, and the store is open before the first client is answered.
+func serve(args []string, out io.Writer) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	s.Logger = newLogger(s)
+	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer release()
+	context.AfterFunc(signals, release)
+	bound, err := listen(s)
+	if err != nil {
+		return err
+	}
+	srv, err := server.Open(s.Options)
+	if err != nil {
+		bound.close()
+		return err
+	}
+	announce(s, srv, bound, out)
+	return answer(signals, s.Logger, srv, bound)
+}
+
+func newLogger(s *settings) *slog.Logger {
+	o := &slog.HandlerOptions{Level: s.logLevel}
+	if s.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, o))
+}
+
+// answer serves all listeners until ctx ends or one of them fails, then drains.
+func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *listeners) error {
+	n := len(bound.resp)
+	ended := make(chan error, n+1)
+	for _, ln := range bound.resp {
+		go func() { ended <- srv.Serve(ln) }()
+	}
+	if bound.http != nil {
+		n++
+		go func() { ended <- srv.ServeHTTP(bound.http) }()
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+		log.Info("draining")
+	case failed = <-ended:
+		n--
+	}
+	limit, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := srv.Shutdown(limit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("some connections were cut", "after", drainTime)
+		err = nil
+	}
+	for ; n > 0; n-- {
+		failed = cmp.Or(failed, <-ended)
+	}
+	if err = cmp.Or(failed, err); err == nil {
+		log.Info("stopped")
+	}
+	return err
+}
+
+// announce says where the server listens and what to try. A log that machines read gets it as one record.
+func announce(s *settings, srv *server.Server, bound *listeners, out io.Writer) {
+	places := make([]string, len(bound.resp))
+	for i, ln := range bound.resp {
+		places[i] = place(ln.Addr())
+	}
+	http := ""
+	if bound.http != nil {
+		http = "http://" + place(bound.http.Addr())
+	}
+	if s.logFormat == "json" {
+		s.Logger.Info("ready", "version", server.Version, "dir", s.Dir, "sync", s.Sync, "links", srv.Links().Links(), "resp", places, "http", http)
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Curt %s is ready: %d links in %s, sync %s.\n", server.Version, srv.Links().Links(), s.Dir, s.Sync)
+	for _, p := range places {
+		fmt.Fprintf(&b, "  RESP on %s\n", p)
+	}
+	if http != "" {
+		fmt.Fprintf(&b, "  HTTP on %s\n", http)
+	}
+	b.WriteString("Try:\n")
+	if len(places) > 0 {
+		fmt.Fprintf(&b, "  %s SHORTEN https://go.dev/doc/\n", redisCLI(s, bound.resp[0].Addr()))
+	}
+	if http != "" {
+		fmt.Fprintf(&b, "  curl -i %s/CODE\n", http)
+	}
+	io.WriteString(out, b.String())
+}
+
+// place is an address as it is given to an option.
+func place(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "unix:" + a.String()
+	}
+	return a.String()
+}
+
+// redisCLI is how redis-cli is called for a listener.
+func redisCLI(s *settings, a net.Addr) string {
+	call := "redis-cli"
+	if tcp, ok := a.(*net.TCPAddr); !ok {
+		call += " -s " + a.String()
+	} else {
+		if !tcp.IP.IsUnspecified() && tcp.IP.String() != "127.0.0.1" {
+			call += " -h " + tcp.IP.String()
+		}
+		call += fmt.Sprintf(" -p %d", tcp.Port)
+	}
+	if s.Password != "" {
+		call += " --askpass"
+	}
+	return call
+}
