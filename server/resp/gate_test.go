@@ -28,6 +28,7 @@ func TestNoReplyBeforeSync(t *testing.T) {
 
 	c.send(command("PING"))
 	c.want("+PONG\r\n")
+	eventually(t, "the reply is counted", func() bool { return bytesSent(conn) == int64(len("+PONG\r\n")) })
 	c.send(command("SET", "a"))
 	eventually(t, "the gate waits", func() bool { return d.numWaiting() == 1 })
 	// Reads go on; their replies queue behind.

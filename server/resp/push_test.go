@@ -71,6 +71,7 @@ func TestPushAfterTicket(t *testing.T) {
 	conn := onlyConn(t, s)
 	conn.Push([]byte("+free\r\n"))
 	c.want("+free\r\n")
+	eventually(t, "it is counted", func() bool { return bytesSent(conn) == int64(len("+free\r\n")) })
 	conn.PushAfter(7, []byte("+owing\r\n"))
 	conn.Push([]byte("+behind\r\n"))
 	eventually(t, "the gate waits", func() bool { return d.numWaiting() == 1 })
