@@ -64,6 +64,12 @@ func linkCommands() []*command {
 		summary: "Opens a banned link and its target again, and frees the name of a deleted banned link",
 		reply:   "OK. -ERR no such key",
 		run:     unban,
+	}, {
+		name: "reserve", arity: -2, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of codes",
+		syntax:  "count [TENANT tenant]",
+		summary: "Makes generated codes that lead nowhere until RETARGET gives each its target: print first, decide later",
+		reply:   "array of codes; each is 404 and absent until it has a target. At most 1,000",
+		run:     reserve,
 	}}
 }
 
@@ -183,7 +189,11 @@ func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, e
 			w.fail(errSyntax)
 		}
 	}
-	if w.err == nil && (r.HasAlias && r.HasCode || r.Length != 0 && r.Code != link.CodeRandom && r.Code != link.CodeHash) {
+	kind := r.Code
+	if !r.HasCode {
+		kind = c.opts.CodeSource
+	}
+	if w.err == nil && (r.HasAlias && (r.HasCode || r.Length != 0) || r.Length != 0 && kind != link.CodeRandom && kind != link.CodeHash) {
 		w.err = errSyntax
 	}
 	if r.HasAlias {
@@ -357,6 +367,29 @@ func (c *call) reason(list [][]byte) (string, error) {
 }
 
 func unban(c *call) error { return c.ok(c.links.Unban(string(c.args[1]))) }
+
+func reserve(c *call) error {
+	w := words{list: c.args[1:]}
+	n := w.integer(1, link.MaxReserve)
+	tenant := ""
+	switch {
+	case w.err != nil:
+		return w.err
+	case len(w.list) == 2 && equalFold(w.list[0], "tenant"):
+		tenant = string(w.list[1])
+	case len(w.list) != 0:
+		return errSyntax
+	}
+	codes, err := c.links.Reserve(context.Background(), int(n), tenant, c.session.user())
+	if err != nil {
+		return err
+	}
+	c.w.Array(len(codes))
+	for _, code := range codes {
+		c.w.BulkString(code)
+	}
+	return nil
+}
 
 // ok answers OK when there is no error.
 func (c *call) ok(err error) error {

@@ -217,7 +217,12 @@ func (s *Server) infoCurt(b *strings.Builder) {
 	line(b, "curt_version", Version)
 	line(b, "curt_links", s.links.Links())
 	line(b, "curt_reserved_ids", s.links.ReservedIDs())
-	line(b, "curt_epochs", len(s.links.Epochs()))
+	epochs := s.links.Epochs()
+	line(b, "curt_epochs", len(epochs))
+	for _, e := range epochs {
+		fmt.Fprintf(b, "curt_epoch_%d:first=%d,key=%s,length=%d,alphabet=%s\r\n", e.Number, e.First, e.KeyID, e.Length, e.Alphabet)
+	}
+	line(b, "curt_random_retries", s.links.Retries())
 	line(b, "curt_cache_hits", cache.Hits)
 	line(b, "curt_cache_misses", cache.Misses)
 	line(b, "curt_store_reads", st.StoreReads)

@@ -22,11 +22,13 @@ type Options struct {
 	CacheBytes int64            // the store's block cache, memtables come out of it; 0: 256 MiB
 	LinkCache  int64            // bytes of links kept in memory beside it; 0: 64 MiB
 
-	BaseURL     string           // what FULL puts before a code, without the last slash; empty: http://<http address>
-	MaxURLBytes int              // of a serialised target, 16 to 65536; 0: 2048
-	AllowHosts  []weburl.Allowed // hosts that may be targets although private
-	Codes       link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
-	Dedup       link.Dedup       // of a request that names none; zero: strict
+	BaseURL      string           // what FULL puts before a code, without the last slash; empty: http://<http address>
+	MaxURLBytes  int              // of a serialised target, 16 to 65536; 0: 2048
+	AllowHosts   []weburl.Allowed // hosts that may be targets although private
+	Codes        link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
+	CodeSource   link.CodeKind    // of a request that names none; zero: the sequence
+	BlockedWords []string         // no made code holds one; nil: a public list, empty: none
+	Dedup        link.Dedup       // of a request that names none; zero: strict
 
 	Password      string // of the default user; empty: none is asked for
 	ProtectedMode bool   // refuse outside peers while there is no password

@@ -65,6 +65,7 @@ func Open(o Options) (*Server, error) {
 	}
 	links, err := link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
+		CodeSource: o.CodeSource, BlockedWords: o.BlockedWords,
 		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +20,7 @@ const (
 	settingKey      = "key"
 	settingLength   = "code-length"
 	settingAlphabet = "alphabet"
+	settingActive   = "active-key" // of the ring in the store: rotation writes it
 )
 
 // CodeOptions say what codes look like. A zero field means "as the store has it".
@@ -90,6 +92,7 @@ func (c *codes) create() error {
 	return c.durably(func(tx *storage.Tx) error {
 		if c.opts.Ring == nil {
 			tx.PutKey(want.key, key)
+			tx.PutSetting(settingActive, want.key)
 		}
 		tx.PutEpoch(0, row)
 		tx.SetCounter(linkSegment, 0)
@@ -133,10 +136,6 @@ func (c *codes) load() error {
 }
 
 func (c *codes) loadKeys() error {
-	if c.opts.Ring != nil {
-		c.keys = c.opts.Ring.Keys
-		return nil
-	}
 	stored, err := c.store.Keys()
 	if err != nil {
 		return fmt.Errorf("read keys: %w", err)
@@ -144,6 +143,9 @@ func (c *codes) loadKeys() error {
 	c.keys = make(map[string]codec.Key, len(stored))
 	for id, k := range stored {
 		c.keys[id] = k
+	}
+	if c.opts.Ring != nil {
+		maps.Copy(c.keys, c.opts.Ring.Keys)
 	}
 	return nil
 }
@@ -164,6 +166,11 @@ func (c *codes) loadAsked() error {
 	want := asked{key: c.asked.key, length: cmp.Or(c.opts.Length, c.asked.length), alphabet: cmp.Or(c.opts.Alphabet, c.asked.alphabet)}
 	if c.opts.Ring != nil {
 		want.key = c.opts.Ring.Active
+	} else if active, ok, err := c.store.Setting(settingActive); err != nil || ok {
+		if err != nil {
+			return fmt.Errorf("read setting %s: %w", settingActive, err)
+		}
+		want.key = active
 	}
 	c.open = want != c.asked
 	c.asked = want
@@ -276,5 +283,42 @@ func (c *codes) lookup(text []byte) (uint64, bool) {
 	return c.table.Load().Lookup(text, reserved)
 }
 
+// alphabet is the one that random and hash codes are written in: the current epoch's.
+func (c *codes) alphabet() *codec.Alphabet {
+	a, _ := codec.AlphabetByName(c.table.Load().Last().Alphabet)
+	return a
+}
+
 // shadowed reports that an older epoch reads id's code as one of its own ids.
 func (c *codes) shadowed(id uint64) bool { return c.table.Load().Burned(id) }
+
+// ErrKeyFile is returned by RotateKey when the ring is in a key file: a new last line there is the rotation.
+var ErrKeyFile = errors.New("the store's keys are in a key file: add a new last line to it instead")
+
+// RotateKey adds a random key to the ring in the store and returns its id. The next block of ids, after the next start,
+// opens an epoch with it. It is durable when it returns.
+func RotateKey(store *storage.Store) (string, error) {
+	keys, err := store.Keys()
+	if err != nil {
+		return "", err
+	}
+	if len(keys) == 0 {
+		return "", ErrKeyFile
+	}
+	n := len(keys) + 1
+	for ; ; n++ {
+		if _, taken := keys[fmt.Sprint(n)]; !taken {
+			break
+		}
+	}
+	id := fmt.Sprint(n)
+	ticket, err := store.Update(func(tx *storage.Tx) error {
+		tx.PutKey(id, codec.NewKey())
+		tx.PutSetting(settingActive, id)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return id, store.WaitSynced(ticket)
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -16,12 +17,14 @@ import (
 
 // Options configure a Service. The zero value works.
 type Options struct {
-	Now        func() time.Time // nil: time.Now
-	Logger     *slog.Logger     // nil: slog.Default
-	Policy     *weburl.Policy   // which targets are good; nil: the zero Policy
-	Codes      CodeOptions
-	Dedup      Dedup // what a request that says nothing gets; zero: Strict
-	CacheBytes int64 // memory for links that are read often; 0: 64 MiB
+	Now          func() time.Time // nil: time.Now
+	Logger       *slog.Logger     // nil: slog.Default
+	Policy       *weburl.Policy   // which targets are good; nil: the zero Policy
+	Codes        CodeOptions
+	Dedup        Dedup    // what a request that says nothing gets; zero: Strict
+	CodeSource   CodeKind // where codes come from when a request does not say
+	BlockedWords []string // no made code holds one; nil: a public list, empty: none
+	CacheBytes   int64    // memory for links that are read often; 0: 64 MiB
 	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
 	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
 	OnChange func(Changes)
@@ -55,15 +58,17 @@ type Service struct {
 
 // engine is what all views of a service share.
 type engine struct {
-	store  *storage.Store
-	opts   Options
-	now    func() time.Time
-	log    *slog.Logger
-	codes  *codes
-	names  nameFilters
-	hosts  *hostBans
-	cache  *otter.Cache[string, *Target]
-	source *loader
+	store   *storage.Store
+	opts    Options
+	now     func() time.Time
+	log     *slog.Logger
+	codes   *codes
+	names   nameFilters
+	hosts   *hostBans
+	cache   *otter.Cache[string, *Target]
+	source  *loader
+	words   wordList
+	retries atomic.Int64 // random and hash codes that were taken
 
 	mu      sync.RWMutex // writers share it; Exec, BanHost and Flush hold it alone; readers never touch it
 	stripes stripes
@@ -95,7 +100,7 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{store: store, opts: o, now: o.Now, log: o.Logger, codes: codes, refill: make(chan struct{}, 1)}
+	e := &engine{store: store, opts: o, now: o.Now, log: o.Logger, codes: codes, words: newWordList(o.BlockedWords), refill: make(chan struct{}, 1)}
 	if e.hosts, err = loadHostBans(store); err != nil {
 		return nil, fmt.Errorf("load host bans: %w", err)
 	}
@@ -189,3 +194,6 @@ func (s *Service) ReservedIDs() uint64 { return s.codes.reserved.Load() }
 
 // Epochs is the table of epochs, oldest first.
 func (s *Service) Epochs() []codec.Epoch { return s.codes.table.Load().Epochs() }
+
+// Retries counts the random and hash codes that were found taken.
+func (s *Service) Retries() int64 { return s.retries.Load() }

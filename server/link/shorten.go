@@ -20,7 +20,7 @@ const (
 	MaxVisitsCap = 1 << 31
 	MinLength    = 4 // of a random or hash code
 	MaxLength    = 32
-	DefaultLen   = 10
+	MaxReserve   = 1000 // codes of one Reserve
 )
 
 // CodeKind says where a new link's code comes from.
@@ -122,11 +122,13 @@ type plan struct {
 	dedup  Dedup
 	print  []byte // fingerprint of an alias request
 
-	id      uint64
-	name    string // alias or made name; "": the generated code
-	text    string // the code it will answer at
-	attempt int
-	taken   *storage.Link // an ended link of the tenant that gives up its name
+	kind CodeKind
+	id   uint64
+	name string // alias or made name; "": the generated code
+	text string // the code it will answer at
+	// tries counts the codes that were taken by somebody else
+	tries int
+	taken *storage.Link // an ended link of the tenant that gives up its name
 }
 
 func (s *Service) shortenRun(ctx context.Context, requests []*Request, results []Result, admitted error) {
@@ -157,6 +159,9 @@ func (s *Service) prepare(p *plan) (done bool, err error) {
 		return false, err
 	}
 	p.plain = p.req.plain()
+	if p.kind = p.req.Code; !p.req.HasCode {
+		p.kind = s.opts.CodeSource
+	}
 	p.dedup = cmp.Or(p.req.Dedup, s.opts.Dedup)
 	p.keys.strict = makeKey(p.req.Tenant, p.target)
 	if p.plain && p.dedup == DedupLoose {
@@ -191,7 +196,8 @@ func (s *Service) attempt(ctx context.Context, plans []*plan) (again []*plan) {
 	ready := plans[:0]
 	var set stripeSet
 	for _, p := range plans {
-		if err := s.assign(ctx, p); err != nil {
+		done, err := s.assign(ctx, p)
+		if done || err != nil {
 			p.out.Err = err
 			continue
 		}
@@ -216,9 +222,12 @@ func (s *Service) attempt(ctx context.Context, plans []*plan) (again []*plan) {
 		case err != nil:
 			p.out.Code, p.out.Err = "", err
 		case errors.Is(p.out.Err, errAgain):
-			if p.attempt++; p.attempt >= maxAttempts {
+			if p.tries++; p.tries >= maxAttempts {
 				p.out.Err = ErrExhausted
 				continue
+			}
+			if p.kind != CodeSequence {
+				s.retries.Add(1)
 			}
 			again = append(again, p)
 		}
@@ -240,42 +249,95 @@ func fault(err error) bool {
 	return !errors.As(err, &arg)
 }
 
-// assign takes an id and the text of the code. Ids whose code nobody may get are left unused.
-func (s *Service) assign(ctx context.Context, p *plan) (err error) {
-	if p.req.HasAlias || p.req.Code != CodeSequence {
+// assign takes an id and gives p the text of its code. It reports true when p turns out to ask for a link that is there. An id whose code
+// nobody may get is left unused.
+func (s *Service) assign(ctx context.Context, p *plan) (done bool, err error) {
+	if p.req.HasAlias || p.kind != CodeSequence {
+		if done, err := s.assignName(p); done || err != nil {
+			return done, err
+		}
 		if p.id == 0 {
-			if p.id, err = s.takeID(ctx); err != nil {
-				return err
-			}
+			p.id, err = s.takeID(ctx)
 		}
-		return s.assignName(p)
+		return false, err
 	}
-	for range maxAttempts {
-		if p.id, err = s.takeID(ctx); err != nil {
-			return err
-		}
-		p.text = s.codes.code(p.id)
-		if !s.codes.shadowed(p.id) && !IsOwnRoute(p.text) {
-			return nil
-		}
-	}
-	return ErrExhausted
+	p.id, p.text, err = s.nextCode(ctx)
+	return false, err
 }
 
-// assignName makes the text of a code that is a name, and looks whose it is now.
-func (s *Service) assignName(p *plan) error {
+// nextCode takes the next id whose code may be given to somebody.
+func (s *Service) nextCode(ctx context.Context) (id uint64, code string, err error) {
+	for range maxAttempts {
+		if id, err = s.takeID(ctx); err != nil {
+			return 0, "", err
+		}
+		code = s.codes.code(id)
+		if !s.codes.shadowed(id) && !IsOwnRoute(code) && !s.words.in(code) {
+			return id, code, nil
+		}
+	}
+	return 0, "", ErrExhausted
+}
+
+// assignName makes the text of a code that is a name, and looks whose it is now: an unlocked look, so that asking again for what is
+// there costs no id.
+func (s *Service) assignName(p *plan) (done bool, err error) {
 	if !p.req.HasAlias {
-		return fmt.Errorf("code kind %d: %w", p.req.Code, errors.ErrUnsupported)
+		if p.name, err = s.makeName(p); err != nil {
+			return false, err
+		}
+		p.text = p.name
 	}
 	p.taken = nil
 	l, err := s.find(s.reader(), p.name)
-	if err != nil {
-		return err
+	if err != nil || l == nil || l.Name != p.name {
+		return false, err
 	}
-	if l != nil && l.Name == p.name && l.Tenant == p.req.Tenant && s.ended(l) {
+	if s.sameRequest(l, p) {
+		p.out.Code = p.name
+		return true, nil
+	}
+	if s.mayRetake(l, p) {
 		p.taken = l
 	}
-	return nil
+	return false, nil
+}
+
+// makeName makes the next text to try for a random or hash code.
+func (s *Service) makeName(p *plan) (string, error) {
+	alphabet := s.codes.alphabet()
+	length := cmp.Or(p.req.Length, madeLength)
+	for ; p.tries < maxAttempts; p.tries++ {
+		var name string
+		switch p.kind {
+		case CodeRandom:
+			name = randomCode(alphabet, length)
+		case CodeHash:
+			name = hashCode(alphabet, length, p.req.Tenant, p.target, p.tries)
+		default:
+			return "", fmt.Errorf("code kind %d: %w", p.kind, errors.ErrUnsupported)
+		}
+		if !IsOwnRoute(name) && !s.words.in(name) {
+			return name, nil
+		}
+	}
+	return "", ErrExhausted
+}
+
+// sameRequest reports that a link is what p asks for: for an alias the same words of the same tenant, for a hash code the same target.
+func (s *Service) sameRequest(l *storage.Link, p *plan) bool {
+	if l.Tenant != p.req.Tenant || s.stateNow(l) != Live {
+		return false
+	}
+	if p.req.HasAlias {
+		return len(l.Fingerprint) > 0 && slices.Equal(l.Fingerprint, p.print)
+	}
+	return p.kind == CodeHash && l.Target == p.target
+}
+
+// mayRetake reports that p may have the name of an ended link: its own tenant's alias, or the hash code of the same target.
+func (s *Service) mayRetake(l *storage.Link, p *plan) bool {
+	return l.Tenant == p.req.Tenant && s.ended(l) && (p.req.HasAlias || p.kind == CodeHash && l.Target == p.target)
 }
 
 // ended reports that a link is over but still kept.
@@ -342,30 +404,34 @@ func (s *Service) make(c *change, run *run, p *plan) (string, error) {
 // claim checks that p's code is free. It reports true when the link is the same alias request's, made before.
 func (s *Service) claim(c *change, run *run, p *plan) (same bool, err error) {
 	if p.name == "" {
-		if s.names.maybe(bytesOf(p.text)) {
-			_, taken, err := c.tx.Name(p.text)
-			if taken || err != nil {
-				return false, cmp.Or(err, errAgain)
-			}
+		taken, err := c.nameTaken(p.text)
+		if taken && err == nil {
+			err = errAgain
 		}
-		return false, nil
+		return false, err
 	}
 	if run.names[p.name] {
 		return false, errAgain
 	}
 	owner, err := s.owner(&c.tx.Reader, p.name)
-	if owner == nil || err != nil {
+	if owner == nil && err == nil {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, ErrReserved) {
 		return false, err
 	}
 	switch {
-	case slices.Equal(owner.Fingerprint, p.print) && owner.Tenant == p.req.Tenant && s.stateNow(owner) == Live:
+	case owner != nil && owner.Name == p.name && s.sameRequest(owner, p):
 		return true, nil
-	case owner.Name != p.name || owner.Tenant != p.req.Tenant || !s.ended(owner):
-		return false, ErrExists
-	case p.taken == nil || p.taken.ID != owner.ID:
-		return false, errAgain
+	case owner != nil && owner.Name == p.name && s.mayRetake(owner, p):
+		if p.taken == nil || p.taken.ID != owner.ID {
+			return false, errAgain
+		}
+		return false, s.release(c, owner)
+	case !p.req.HasAlias:
+		return false, errAgain // another text is as good
 	}
-	return false, s.release(c, owner)
+	return false, cmp.Or(err, ErrExists)
 }
 
 // owner returns the link that has a name, nil when the name is free, ErrReserved when nobody may have it: it is a
@@ -452,11 +518,75 @@ func (p *plan) source() storage.Source {
 	if p.req.HasAlias {
 		return storage.SourceAlias
 	}
-	return [...]storage.Source{storage.SourceSequence, storage.SourceRandom, storage.SourceHash, storage.SourceSnowflake}[p.req.Code]
+	return [...]storage.Source{storage.SourceSequence, storage.SourceRandom, storage.SourceHash, storage.SourceSnowflake}[p.kind]
 }
 
 func sortedSet(list []string) []string {
 	set := slices.Clone(list)
 	slices.Sort(set)
 	return slices.Compact(set)
+}
+
+// Reserve makes n codes that lead nowhere until Retarget gives each its target: for print first, decide later. They
+// are the tenant's and count as links; n is at most MaxReserve.
+func (s *Service) Reserve(ctx context.Context, n int, tenant, creator string) ([]string, error) {
+	if n < 1 || n > MaxReserve {
+		return nil, &ArgError{"a reservation is for 1 to 1000 codes"}
+	}
+	if err := cmp.Or(checkText("TENANT", tenant, MaxTenant), s.admit(ctx, true)); err != nil {
+		return nil, err
+	}
+	codes := make([]string, 0, n)
+	for len(codes) < n {
+		made, err := s.reserveRun(ctx, min(n-len(codes), runLength), tenant, creator)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, made...)
+	}
+	return codes, nil
+}
+
+// reserveRun makes n codes, or fewer when a name has one of their texts, in one batch.
+func (s *Service) reserveRun(ctx context.Context, n int, tenant, creator string) ([]string, error) {
+	ids, texts := make([]uint64, n), make([]string, n)
+	var set stripeSet
+	for i := range n {
+		var err error
+		if ids[i], texts[i], err = s.nextCode(ctx); err != nil {
+			return nil, err
+		}
+		set.id(ids[i])
+		set.text(texts[i])
+	}
+	var codes []string
+	err := s.apply(&set, func(c *change) error {
+		codes = codes[:0]
+		for i, id := range ids {
+			taken, err := c.nameTaken(texts[i])
+			if err != nil {
+				return err
+			}
+			if taken {
+				continue
+			}
+			l := &storage.Link{ID: id, Flags: storage.Generated | storage.Reserved, Tenant: tenant, Creator: creator, Created: c.now}
+			c.touch(l)
+			if err := c.tx.PutLink(nil, l); err != nil {
+				return err
+			}
+			codes = append(codes, texts[i])
+		}
+		return nil
+	})
+	return codes, err
+}
+
+// nameTaken reports whether a name has the text of a generated code.
+func (c *change) nameTaken(text string) (bool, error) {
+	if !c.names.maybe(bytesOf(text)) {
+		return false, nil
+	}
+	_, taken, err := c.tx.Name(text)
+	return taken, err
 }

@@ -1,0 +1,249 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"curt/codec"
+	"curt/storage"
+)
+
+var long = flag.Bool("long", false, "run the long forms of tests")
+
+// issueMany makes n links and returns their codes; every code is new.
+func issueMany(b *bench, n int, seen map[string]string) {
+	b.t.Helper()
+	requests := make([]*Request, n)
+	for i := range requests {
+		requests[i] = &Request{URL: url(len(seen) + i), Dedup: DedupOff}
+	}
+	for i, r := range b.ShortenMany(context.Background(), requests) {
+		if r.Err != nil {
+			b.t.Fatal(r.Err)
+		}
+		if seen[r.Code] != "" {
+			b.t.Fatalf("code %s came twice", r.Code)
+		}
+		seen[r.Code] = requests[i].URL
+	}
+}
+
+func wantAll(b *bench, seen map[string]string) {
+	b.t.Helper()
+	for code, target := range seen {
+		if got, err := b.Resolve([]byte(code)); got != target || err != nil {
+			b.t.Fatalf("%s leads to %q (%v), want %s", code, got, err, target)
+		}
+	}
+}
+
+func ring(active string, ids ...string) *codec.Ring {
+	r := &codec.Ring{Keys: map[string]codec.Key{}, Active: active}
+	for _, id := range ids {
+		var k codec.Key
+		copy(k[:], id)
+		r.Keys[id] = k
+	}
+	return r
+}
+
+// Settings go to and fro; every code that was printed keeps its meaning, and none comes twice.
+func TestSettingsToAndFro(t *testing.T) {
+	n := 2000
+	if *long {
+		n = 10_000
+	}
+	set := func(c CodeOptions) func(*Options) { return func(o *Options) { o.Codes = c } }
+	cases := map[string][3]CodeOptions{
+		"keys":      {{Ring: ring("k1", "k1")}, {Ring: ring("k2", "k1", "k2")}, {Ring: ring("k1", "k1", "k2")}},
+		"lengths":   {{Length: 7}, {Length: 8}, {Length: 7}},
+		"alphabets": {{Alphabet: "base62"}, {Alphabet: "safe"}, {Alphabet: "base62"}},
+		"small":     {{Length: 4, Density: 0.5}, {Length: 4, Alphabet: "safe", Density: 0.5}, {Length: 4, Alphabet: "base62", Density: 0.5}},
+	}
+	for name, steps := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{Codes: steps[0]})
+			seen := map[string]string{}
+			for i, step := range steps {
+				if i > 0 {
+					b.restart(set(step))
+				}
+				issueMany(b, n, seen)
+				if epochs := b.Epochs(); len(epochs) != i+1 {
+					t.Fatalf("step %d: %d epochs", i, len(epochs))
+				}
+			}
+			wantAll(b, seen)
+			b.restart(func(o *Options) { o.Codes.Length, o.Codes.Alphabet = 0, "" })
+			issueMany(b, 10, seen)
+			if epochs := b.Epochs(); len(epochs) != 3 {
+				t.Errorf("a restart without settings opened epoch %d", len(epochs)-1)
+			}
+			wantAll(b, seen)
+		})
+	}
+}
+
+func TestRotateKey(t *testing.T) {
+	b := newBench(t, Options{})
+	seen := map[string]string{}
+	issueMany(b, 100, seen)
+	id, err := RotateKey(b.store)
+	if err != nil || id != "2" {
+		t.Fatal(id, err)
+	}
+	b.restart(nil)
+	issueMany(b, 100, seen)
+	if e := b.Epochs(); len(e) != 2 || e[1].KeyID != "2" {
+		t.Errorf("%+v", e)
+	}
+	b.restart(nil)
+	issueMany(b, 100, seen)
+	if e := b.Epochs(); len(e) != 2 {
+		t.Errorf("a restart opened an epoch: %+v", e)
+	}
+	wantAll(b, seen)
+}
+
+func TestMissingAndWrongKeys(t *testing.T) {
+	b := newBench(t, Options{Codes: CodeOptions{Ring: ring("k1", "k1")}})
+	b.shorten(Request{URL: url(1)})
+	if _, err := RotateKey(b.store); !errors.Is(err, ErrKeyFile) {
+		t.Errorf("rotated a key file's ring: %v", err)
+	}
+	b.close()
+	wrong := ring("k1", "k1")
+	wrong.Keys["k1"] = codec.Key{1}
+	for name, r := range map[string]*codec.Ring{"missing": ring("k2", "k2"), "wrong": wrong} {
+		store, err := storage.Open(storage.Options{Dir: "data", FS: b.fs, CacheBytes: 16 << 20, Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(store, Options{Codes: CodeOptions{Ring: r}, Logger: quiet})
+		var keys *codec.KeysError
+		if !errors.As(err, &keys) || len(keys.Missing)+len(keys.Wrong) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+		store.Close()
+	}
+	b.open()
+}
+
+// Codes grow by one character at the density limit, with writers at work, and a restart opens nothing more.
+func TestGrowthUnderWriters(t *testing.T) {
+	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Density: 0.001}}) // 14,776 of 62^4
+	const writers, each = 100, 200
+	var mu sync.Mutex
+	seen := map[string]string{}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				target := url(w*each + i)
+				code, err := b.Shorten(context.Background(), &Request{URL: target, Dedup: DedupOff})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if seen[code] != "" {
+					t.Errorf("code %s came twice", code)
+				}
+				seen[code] = target
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	e := b.Epochs()
+	if len(e) != 2 || e[1].Length != 5 {
+		t.Fatalf("%+v", e)
+	}
+	wantAll(b, seen)
+	b.restart(nil)
+	b.shorten(Request{URL: "https://example.com/after"})
+	if len(b.Epochs()) != 2 {
+		t.Error("a restart opened an epoch")
+	}
+	wantAll(b, seen)
+}
+
+// The power is cut at every moment around the opening of an epoch: what was acknowledged resolves, and no code comes twice.
+func TestPowerCutWhileAnEpochOpens(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	rounds := 20
+	if *long {
+		rounds = 120
+	}
+	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Density: 0.2}})
+	seen := map[string]string{}
+	for round := range rounds {
+		length := 4 + round%3
+		b.opts.Codes.Length = length
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for w := range 4 {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					target := fmt.Sprintf("https://example.com/%d/%d/%d", round, w, i)
+					code, err := b.Shorten(context.Background(), &Request{URL: target, Dedup: DedupOff})
+					if err != nil || b.store.WaitSynced(b.Ticket()) != nil {
+						return
+					}
+					mu.Lock()
+					if seen[code] != "" {
+						t.Errorf("round %d: code %s came twice", round, code)
+					}
+					seen[code] = target
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(time.Duration(rnd.IntN(3000)) * time.Microsecond)
+		mu.Lock()
+		lost := b.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rnd.IntN(101), RNG: rnd})
+		want := len(seen)
+		acknowledged := make(map[string]string, want)
+		for c, u := range seen {
+			acknowledged[c] = u
+		}
+		mu.Unlock()
+		close(stop)
+		wg.Wait()
+		// What was acknowledged after the cut never happened.
+		seen = acknowledged
+		b.close()
+		b.fs = lost
+		b.open()
+		wantAll(b, seen)
+	}
+}
+
+// A whole small domain, filled until codes grow: each code of the epoch is given once.
+func TestSmallDomainFilled(t *testing.T) {
+	if !*long {
+		t.Skip("long form only")
+	}
+	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Alphabet: "safe", Density: 0.1}, BlockedWords: []string{}})
+	seen := map[string]string{}
+	for len(b.Epochs()) < 2 {
+		issueMany(b, 10_000, seen)
+	}
+	wantAll(b, seen)
+}
