@@ -35,7 +35,7 @@ func (s *Server) look(sess *session, args [][]byte) (*command, error) {
 	cmd := s.table.find(args[0])
 	if cmd != nil && len(cmd.subs) > 0 && len(args) > 1 {
 		sub := cmd.sub(args[1])
-		if sub == nil && cmd.run == nil {
+		if sub == nil {
 			return cmd, s.whenAllowed(sess, cmd, errUnknownSub(args[1], cmd))
 		}
 		if sub != nil {

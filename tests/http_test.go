@@ -1,0 +1,83 @@
+package tests
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// answer is what a browser gets for one request.
+type answer struct {
+	status   int
+	location string
+	header   http.Header
+	body     string
+}
+
+// Get asks for a path as it stands, follows nothing, and keeps no connection.
+func (n *node) Get(path string) answer {
+	n.tb.Helper()
+	return n.request("GET", path)
+}
+
+func (n *node) request(method, path string) answer {
+	n.tb.Helper()
+	a, err := fetch(browser(false), method, n.httpAddr, path)
+	if err != nil {
+		n.tb.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+// browser is an HTTP client that does not follow redirects.
+func browser(keepAlive bool) *http.Client {
+	return &http.Client{
+		Timeout:       patience,
+		Transport:     &http.Transport{DisableKeepAlives: !keepAlive, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func fetch(c *http.Client, method, addr, path string) (answer, error) {
+	req, err := http.NewRequest(method, "http://"+addr+"/", nil)
+	if err != nil {
+		return answer{}, err
+	}
+	req.URL.Opaque = "//" + addr + path // sent as it is
+	res, err := c.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return answer{res.StatusCode, res.Header.Get("Location"), res.Header, string(body)}, err
+}
+
+// infoNumber is a number in the text of INFO.
+func infoNumber(tb testing.TB, text, name string) int64 {
+	tb.Helper()
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return n
+		}
+	}
+	tb.Fatalf("INFO has no %s", name)
+	return 0
+}
+
+// eventually waits until ok holds.
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			tb.Fatalf("never happened: %s", what)
+		}
+	}
+}
