@@ -1,0 +1,140 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"curt/server/link"
+	"curt/storage"
+)
+
+// mustParse reads options that are right.
+func mustParse(t *testing.T, args ...string) *settings {
+	t.Helper()
+	s, err := parse(args)
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return s
+}
+
+func TestDefaults(t *testing.T) {
+	s := mustParse(t)
+	if s.Dir != "./data" || !reflect.DeepEqual(s.resp, []string{"127.0.0.1:6380"}) || s.http != "127.0.0.1:8080" || s.Sync != storage.SyncAlways {
+		t.Errorf("%+v", s)
+	}
+	if s.Codes.Alphabet != "" || s.Codes.Length != 0 || s.Codes.Ring != nil {
+		t.Errorf("codes are asked for: %+v", s.Codes)
+	}
+	if s.CacheBytes != 256<<20 || s.MaxURLBytes != 2048 || s.MaxClients != 10000 || s.Dedup != link.DedupStrict || !s.ProtectedMode || s.AllowKeys || s.Password != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	conf := file(t, 0o600, "sync no\ntimeout 1\ndedup off\nresp 127.0.0.1:1\nresp unix:/a\n")
+	t.Setenv("CURT_CONFIG", conf)
+	t.Setenv("CURT_SYNC", "everysec")
+	t.Setenv("CURT_TIMEOUT", "2")
+	s := mustParse(t, "--timeout", "3")
+	if s.IdleTimeout != 3*time.Second || s.Sync != storage.SyncEverySec || s.Dedup != link.DedupOff {
+		t.Errorf("timeout %v, sync %v, dedup %v; want the flag's, the variable's, the file's", s.IdleTimeout, s.Sync, s.Dedup)
+	}
+	if want := []string{"127.0.0.1:1", "unix:/a"}; !reflect.DeepEqual(s.resp, want) {
+		t.Errorf("resp %q, want the file's", s.resp)
+	}
+	if s := mustParse(t, "--resp", "127.0.0.1:2, 127.0.0.1:3", "--resp", "127.0.0.1:4"); !reflect.DeepEqual(s.resp, []string{"127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4"}) {
+		t.Errorf("resp %q, want the flags' alone", s.resp)
+	}
+}
+
+// An empty variable is as if unset, also where the empty value means something.
+func TestEmptyVariable(t *testing.T) {
+	for _, o := range serveOptions() {
+		t.Setenv("CURT_"+strings.ToUpper(strings.ReplaceAll(o.name, "-", "_")), "")
+	}
+	if s := mustParse(t); s.http != "127.0.0.1:8080" || len(s.resp) != 1 || s.MaxURLBytes != 2048 {
+		t.Errorf("%+v", s)
+	}
+	if s := mustParse(t, "--http", ""); s.http != "" {
+		t.Errorf("an empty flag: http %q", s.http)
+	}
+}
+
+// A password is text, whatever it looks like.
+func TestPasswordIsText(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		if s := mustParse(t, args...); s.Password != want {
+			t.Errorf("password %q, want %q", s.Password, want)
+		}
+	}
+	for _, password := range []string{"0123", "1e3", "0x10", "true", "12345678901234567890", "a # b", "#"} {
+		f(password, "--requirepass", password)
+		f(password, "--config", file(t, 0o600, "requirepass "+password+"\n"))
+		t.Setenv("CURT_REQUIREPASS", password)
+		f(password)
+		t.Setenv("CURT_REQUIREPASS", "")
+	}
+	f(" a\t", "--config", file(t, 0o600, `requirepass " a\t"`))
+	f("", "--config", file(t, 0o600, `requirepass ""`))
+}
+
+func TestFileShapes(t *testing.T) {
+	s := mustParse(t, "--config", file(t, 0o600, "\r\n# sync no\r\n  dir\t /a b \r\n\thttp \"\"\r\nallow-host corp,10.0.0.0/8\nallow-host wiki"))
+	if s.Dir != "/a b" || s.http != "" || s.Sync != storage.SyncAlways || len(s.AllowHosts) != 3 {
+		t.Errorf("dir %q, http %q, sync %q, hosts %v", s.Dir, s.http, s.Sync, s.AllowHosts)
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	f := func(text string, want int64) {
+		t.Helper()
+		got, err := parseSize(text)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	f("1", 1)
+	f("300000000", 300_000_000)
+	f("1KiB", 1024)
+	f("2kb", 2048)
+	f("256MiB", 256<<20)
+	f("1mb", 1<<20)
+	f("3GB", 3<<30)
+	f("4gib", 4<<30)
+	f("4294967296GiB", 1<<62)
+	for _, bad := range []string{"", "0", "-1", "1k", "1b", "MiB", "1 MiB", "1.5GiB", "0x10", "1kbb", "8589934592GiB", "9223372036854775808", "99999999999999999999"} {
+		f(bad, 0)
+	}
+}
+
+// Each value that stands in the help works.
+func TestValuesOfTheHelp(t *testing.T) {
+	for _, o := range serveOptions() {
+		if o.usage == "" || strings.ContainsAny(o.usage, "\n|") || o.set == nil {
+			t.Errorf("option %s: usage %q", o.name, o.usage)
+		}
+		if o.def != "" {
+			mustParse(t, "--"+o.name, o.def)
+		}
+	}
+}
+
+func FuzzConfigFile(f *testing.F) {
+	f.Add("sync no\n# a\n\nrequirepass \"x\"\n")
+	f.Add("dir\t/a\r\nhttp \"\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		err := parseFile("f", strings.NewReader(text), func(name, value string) error {
+			if name == "" || strings.ContainsAny(name, " \t\n") || name[0] == '#' || name == "config" {
+				t.Errorf("name %q, value %q", name, value)
+			}
+			return nil
+		})
+		if err != nil && !strings.HasPrefix(err.Error(), "f line ") {
+			t.Errorf("error %q", err)
+		}
+	})
+}
