@@ -1,11 +1,13 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,7 +20,9 @@ import (
 // child runs this test binary again as another process and returns what it wrote and its exit code.
 func child(t *testing.T, what, dir string) (out string, code int) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "CURT_STORAGE_CHILD="+what, "CURT_STORAGE_DIR="+dir)
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -45,24 +49,24 @@ func runChild(what string) {
 // failure is something the log can do that must end the process.
 type failure struct {
 	mode SyncMode
-	op   errorfs.OpKind
+	ops  []errorfs.OpKind
 	work func(*Store) // what meets it; "acknowledged" must not be printed
 }
 
 var failures = map[string]failure{
-	"sync": {SyncAlways, errorfs.OpFileSyncData, func(s *Store) {
+	"sync": {SyncAlways, []errorfs.OpKind{errorfs.OpFileSyncData}, func(s *Store) {
 		ticket, _ := s.Update(putLink(1))
 		_ = s.WaitSynced(ticket)
 	}},
-	"write": {SyncAlways, errorfs.OpFileWrite, func(s *Store) {
+	"write": {SyncAlways, []errorfs.OpKind{errorfs.OpFileWrite}, func(s *Store) {
 		ticket, _ := s.Update(putLink(1))
 		_ = s.WaitSynced(ticket)
 	}},
-	"write-lazy": {SyncNo, errorfs.OpFileWrite, func(s *Store) {
+	"write-lazy": {SyncNo, []errorfs.OpKind{errorfs.OpFileWrite}, func(s *Store) {
 		ticket, _ := s.Update(putLink(1))
 		_ = s.WaitSynced(ticket)
 	}},
-	"create": {SyncAlways, errorfs.OpCreate, func(s *Store) {
+	"create": {SyncAlways, []errorfs.OpKind{errorfs.OpCreate, errorfs.OpReuseForWrite}, func(s *Store) {
 		defer func() { _ = recover() }() // as a server does around its handlers
 		for id := uint64(1); ; id++ {
 			if _, err := s.Update(putLink(id)); err != nil {
@@ -70,7 +74,7 @@ var failures = map[string]failure{
 			}
 		}
 	}},
-	"late-sync": {SyncEverySec, errorfs.OpFileSyncData, func(s *Store) {
+	"late-sync": {SyncEverySec, []errorfs.OpKind{errorfs.OpFileSyncData}, func(s *Store) {
 		ticket, _ := s.Update(putLink(1))
 		_ = s.WaitSynced(ticket)
 		time.Sleep(20 * time.Second) // the sync is due in one
@@ -79,7 +83,7 @@ var failures = map[string]failure{
 
 func (f failure) run() {
 	fail := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == f.op && strings.HasSuffix(op.Path, ".log") {
+		if slices.Contains(f.ops, op.Kind) && strings.HasSuffix(op.Path, ".log") {
 			return errorfs.ErrInjected
 		}
 		return nil

@@ -181,7 +181,9 @@ func (s *Store) load() error {
 	s.isNew = !ok
 	s.unwritten.Store(!ok)
 	if !ok {
-		return nil
+		// Pebble begins the first log of a store in its oldest format, which can't tell a torn end from
+		// damage. A flush begins the next one.
+		return s.db.Flush()
 	}
 	if err := checkFormat(s.dir, v); err != nil {
 		return err

@@ -1,0 +1,94 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// TestSmallCacheHasRoom: memtables never take more than a quarter of the cache.
+func TestSmallCacheHasRoom(t *testing.T) {
+	for _, cache := range []int64{1, minCacheBytes, 64 << 20, 256 << 20, 4 << 30} {
+		o, err := Options{Dir: "x", CacheBytes: cache}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := memtables * int64(memtableBytes(o.CacheBytes)); all > o.CacheBytes/4 || all < 1<<20 {
+			t.Errorf("cache %d: memtables take %d of %d", cache, all, o.CacheBytes)
+		}
+	}
+}
+
+func TestStats(t *testing.T) {
+	mem := vfs.NewMem()
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 5, TotalBytes: 9})
+	s := open(t, mem, SyncAlways)
+	wait(t, s, update(t, s, putLink(1)))
+	mustHave(t, s, 1)
+	got := s.Stats()
+	if got.StoreReads != 1 || got.Fsyncs != 1 || got.Stalled || got.BackgroundErrors != 0 || got.DiskBytes == 0 || got.MemtableBytes == 0 {
+		t.Errorf("%+v", got)
+	}
+	if free, size, err := s.DiskSpace(); free != 5 || size != 9 || err != nil {
+		t.Errorf("%d of %d free, %v", free, size, err)
+	}
+}
+
+func TestStallAndErrorsShow(t *testing.T) {
+	var out bytes.Buffer
+	now := time.UnixMilli(1_000_000)
+	w := &watch{log: slog.New(slog.NewTextHandler(&out, nil)), now: func() time.Time { return now }}
+	l := w.listener()
+	l.WriteStallBegin(pebble.WriteStallBeginInfo{Reason: "memtable count limit reached"})
+	if !w.stalled.Load() {
+		t.Error("a stall does not show")
+	}
+	l.WriteStallEnd()
+	if w.stalled.Load() {
+		t.Error("the end of a stall does not show")
+	}
+	for range 100 {
+		l.BackgroundError(errors.New("disk on fire"))
+	}
+	now = now.Add(time.Second)
+	l.BackgroundError(errors.New("disk on fire"))
+	now = now.Add(-time.Hour) // a clock that steps back must not silence it
+	l.BackgroundError(errors.New("disk on fire"))
+	if n := strings.Count(out.String(), "disk on fire"); n != 3 || w.errors.Load() != 102 {
+		t.Errorf("%d lines for %d errors:\n%s", n, w.errors.Load(), out.String())
+	}
+}
+
+// TestFailedFlush: a disk that takes no tables is an error that shows; acknowledged links stay, and when the disk
+// is well again the store goes on.
+func TestFailedFlush(t *testing.T) {
+	full := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})}
+	s := open(t, errorfs.Wrap(vfs.NewMem(), full), SyncAlways)
+	full.On()
+	wait(t, s, update(t, s, putLink(1)))
+	done, err := s.db.AsyncFlush()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.BackgroundErrors() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	mustHave(t, s, 1)
+	wait(t, s, update(t, s, putLink(2)))
+	full.Off()
+	<-done
+	mustHave(t, s, 1)
+	mustHave(t, s, 2)
+}
