@@ -1,0 +1,67 @@
+package server
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func wordsOf(list []explained) []string {
+	words := make([]string, len(list))
+	for i, e := range list {
+		words[i] = e.word
+	}
+	return words
+}
+
+// Every command has all that COMMANDS.md shows, and every error word in it is explained.
+func TestCommandsMarkdown(t *testing.T) {
+	var b strings.Builder
+	if err := WriteCommandsMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	explainedWords := wordsOf(errorWords())
+	word := regexp.MustCompile(`-([A-Z]{3,})\b`)
+	for _, c := range newTable(families()...).each() {
+		name := strings.ToUpper(strings.ReplaceAll(c.fullName(), "|", " "))
+		if strings.Count(text, "\n### "+name+"\n") != 1 {
+			t.Errorf("%s does not stand once", name)
+		}
+		if c.summary == "" || strings.HasSuffix(c.summary, ".") || c.since == "" || c.group == "" || c.complexity == "" || c.run != nil && c.reply == "" {
+			t.Errorf("%s: give it summary (without a full stop), group, since, complexity and reply", name)
+		}
+		for _, m := range word.FindAllStringSubmatch(c.reply, -1) {
+			if !slices.Contains(explainedWords, m[1]) {
+				t.Errorf("%s answers -%s: explain the word in errorWords", name, m[1])
+			}
+		}
+	}
+	for _, k := range known {
+		if first, _, _ := strings.Cut(string(k.text), " "); !slices.Contains(explainedWords, first) {
+			t.Errorf("%q: explain its word in errorWords", k.text)
+		}
+	}
+}
+
+// The URL rules' own cases know no other reason than those explained.
+func TestURLReasonsExplained(t *testing.T) {
+	cases, err := os.ReadFile("../codec/weburl/testdata/url-cases.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, w := range regexp.MustCompile(`(?m)\trefuse\t(\w+)\t`).FindAllStringSubmatch(string(cases), -1) {
+		found[w[1]] = true
+	}
+	if len(found) < 5 {
+		t.Fatalf("found only %v in the cases", found)
+	}
+	for reason := range found {
+		if !slices.Contains(wordsOf(urlReasons()), reason) {
+			t.Errorf("%s: explain it in urlReasons", reason)
+		}
+	}
+}
