@@ -27,6 +27,7 @@ type Options struct {
 	AllowHosts   []weburl.Allowed // hosts that may be targets although private
 	Codes        link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
 	CodeSource   link.CodeKind    // of a request that names none; zero: the sequence
+	Snowflake    link.Snowflake   // bits, epoch and worker of snowflake ids; zero: 41/10/12 since 2024, worker 0
 	BlockedWords []string         // no made code holds one; nil: a public list, empty: none
 	Dedup        link.Dedup       // of a request that names none; zero: strict
 

@@ -65,7 +65,7 @@ func Open(o Options) (*Server, error) {
 	}
 	links, err := link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
-		CodeSource: o.CodeSource, BlockedWords: o.BlockedWords,
+		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
 		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func newRunID() string {
 
 // families are all commands, a group each.
 func families() [][]*command {
-	return [][]*command{linkCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands()}
+	return [][]*command{linkCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands()}
 }
 
 // Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.

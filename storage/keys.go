@@ -11,7 +11,6 @@ import "encoding/binary"
 //	M k id                     key of the ring, 32 bytes
 //	M e number(1)              row of the epochs table
 //	M c segment                counter of a segment (uvarint)
-//	M w                        reserved: snowflake high-water mark
 //	l id                       link record (link.go)
 //	n name                     id (uvarint); 0: tombstone of a deleted banned name
 //	d dedup key(16)            id (uvarint)

@@ -69,6 +69,20 @@ func (r *Reader) Counter(segment string) (uint64, error) {
 	return v, nil
 }
 
+// Counters returns the counters of all segments whose names begin with prefix, by what follows it.
+func (r *Reader) Counters(prefix string) (map[string]uint64, error) {
+	counters := map[string]uint64{}
+	err := r.scan(metaKeyOf(nil, metaCounter, prefix), nil, false, func(rest, v []byte) (bool, error) {
+		n, err := decodeUint(v)
+		counters[string(rest)] = n
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read counters %q: %w", prefix, err)
+	}
+	return counters, nil
+}
+
 // Setting returns a remembered setting.
 func (r *Reader) Setting(name string) (value string, ok bool, err error) {
 	ok, err = r.find(metaKeyOf(nil, metaSetting, name), func(b []byte) error {

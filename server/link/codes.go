@@ -89,7 +89,7 @@ func (c *codes) create() error {
 	if err != nil {
 		return err
 	}
-	return c.durably(func(tx *storage.Tx) error {
+	return durably(c.store, func(tx *storage.Tx) error {
 		if c.opts.Ring == nil {
 			tx.PutKey(want.key, key)
 			tx.PutSetting(settingActive, want.key)
@@ -199,7 +199,7 @@ func (c *codes) reserve(n uint64) (idalloc.Block, error) {
 	if block.Last < block.First {
 		return idalloc.Block{}, ErrExhausted
 	}
-	err = c.durably(func(tx *storage.Tx) error {
+	err = durably(c.store, func(tx *storage.Tx) error {
 		tx.SetCounter(linkSegment, block.Last)
 		if !opens {
 			return nil
@@ -253,15 +253,6 @@ func (c *codes) nextEpoch(table *codec.Table, max, n uint64) (codec.Epoch, bool,
 	return row, true, nil
 }
 
-// durably applies one batch and waits for its sync.
-func (c *codes) durably(fn func(*storage.Tx) error) error {
-	ticket, err := c.store.Update(fn)
-	if err != nil {
-		return err
-	}
-	return c.store.WaitSynced(ticket)
-}
-
 // next returns an id that nobody had before. It waits at most the segment's limit.
 func (c *codes) next(ctx context.Context) (uint64, error) {
 	id, err := c.segment.Next(ctx)
@@ -312,13 +303,18 @@ func RotateKey(store *storage.Store) (string, error) {
 		}
 	}
 	id := fmt.Sprint(n)
-	ticket, err := store.Update(func(tx *storage.Tx) error {
+	return id, durably(store, func(tx *storage.Tx) error {
 		tx.PutKey(id, codec.NewKey())
 		tx.PutSetting(settingActive, id)
 		return nil
 	})
+}
+
+// durably applies one batch and waits for its sync.
+func durably(store *storage.Store, fn func(*storage.Tx) error) error {
+	ticket, err := store.Update(fn)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return id, store.WaitSynced(ticket)
+	return store.WaitSynced(ticket)
 }

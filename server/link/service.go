@@ -24,7 +24,8 @@ type Options struct {
 	Dedup        Dedup    // what a request that says nothing gets; zero: Strict
 	CodeSource   CodeKind // where codes come from when a request does not say
 	BlockedWords []string // no made code holds one; nil: a public list, empty: none
-	CacheBytes   int64    // memory for links that are read often; 0: 64 MiB
+	Snowflake    Snowflake
+	CacheBytes   int64 // memory for links that are read often; 0: 64 MiB
 	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
 	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
 	OnChange func(Changes)
@@ -63,6 +64,7 @@ type engine struct {
 	now     func() time.Time
 	log     *slog.Logger
 	codes   *codes
+	ids     *ids
 	names   nameFilters
 	hosts   *hostBans
 	cache   *otter.Cache[string, *Target]
@@ -104,6 +106,9 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	if e.hosts, err = loadHostBans(store); err != nil {
 		return nil, fmt.Errorf("load host bans: %w", err)
 	}
+	if e.ids, err = openIDs(store, o); err != nil {
+		return nil, err
+	}
 	e.source = &loader{e}
 	e.cache = otter.Must(&otter.Options[string, *Target]{
 		MaximumWeight: uint64(o.CacheBytes),
@@ -130,6 +135,7 @@ func (s *Service) Close() {
 	s.stop()
 	s.done.Wait()
 	s.codes.segment.Close()
+	s.ids.close(s.log)
 	s.cache.StopAllGoroutines()
 }
 

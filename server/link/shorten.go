@@ -253,7 +253,7 @@ func fault(err error) bool {
 // nobody may get is left unused.
 func (s *Service) assign(ctx context.Context, p *plan) (done bool, err error) {
 	if p.req.HasAlias || p.kind != CodeSequence {
-		if done, err := s.assignName(p); done || err != nil {
+		if done, err := s.assignName(ctx, p); done || err != nil {
 			return done, err
 		}
 		if p.id == 0 {
@@ -281,9 +281,9 @@ func (s *Service) nextCode(ctx context.Context) (id uint64, code string, err err
 
 // assignName makes the text of a code that is a name, and looks whose it is now: an unlocked look, so that asking again for what is
 // there costs no id.
-func (s *Service) assignName(p *plan) (done bool, err error) {
+func (s *Service) assignName(ctx context.Context, p *plan) (done bool, err error) {
 	if !p.req.HasAlias {
-		if p.name, err = s.makeName(p); err != nil {
+		if p.name, err = s.makeName(ctx, p); err != nil {
 			return false, err
 		}
 		p.text = p.name
@@ -304,7 +304,7 @@ func (s *Service) assignName(p *plan) (done bool, err error) {
 }
 
 // makeName makes the next text to try for a random or hash code.
-func (s *Service) makeName(p *plan) (string, error) {
+func (s *Service) makeName(ctx context.Context, p *plan) (string, error) {
 	alphabet := s.codes.alphabet()
 	length := cmp.Or(p.req.Length, madeLength)
 	for ; p.tries < maxAttempts; p.tries++ {
@@ -314,8 +314,12 @@ func (s *Service) makeName(p *plan) (string, error) {
 			name = randomCode(alphabet, length)
 		case CodeHash:
 			name = hashCode(alphabet, length, p.req.Tenant, p.target, p.tries)
-		default:
-			return "", fmt.Errorf("code kind %d: %w", p.kind, errors.ErrUnsupported)
+		case CodeSnowflake:
+			id, err := s.ids.snowflakeID(ctx)
+			if err != nil {
+				return "", err
+			}
+			name = snowflakeCode(id)
 		}
 		if !IsOwnRoute(name) && !s.words.in(name) {
 			return name, nil
