@@ -76,7 +76,7 @@ func (c *Conn) Info() Info {
 	c.mu.Unlock()
 	return Info{
 		ID: c.ID, Remote: c.RemoteAddr(), Local: c.LocalAddr(),
-		Created: c.Created, LastActive: time.Unix(0, c.lastActive.Load()),
+		Created: c.Created, LastActive: c.srv.timeAt(c.lastActive.Load()),
 		BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
 		QueryBuffer: int(c.unread.Load()), OutList: list, OutBytes: size,
 		Proto: c.W.Proto(), Authenticated: c.authed.Load(),

@@ -142,7 +142,7 @@ func (c *Conn) recovered(v any) bool {
 func (s *Server) noteHTTP(c *Conn) {
 	s.count.crossProtocol.Add(1)
 	now, last := s.clock.Load(), s.toldHTTP.Load()
-	if now-last >= int64(time.Minute) && s.toldHTTP.CompareAndSwap(last, now) {
+	if (last == 0 || now-last >= int64(time.Minute)) && s.toldHTTP.CompareAndSwap(last, now) {
 		s.log.Warn("closed a connection that spoke HTTP; it may be an attack through a browser", "conn", c.ID)
 	}
 }
@@ -172,6 +172,7 @@ func equalFold(word []byte, lower string) bool {
 func (c *Conn) fill() error {
 	begun := c.in.r == 0 // nothing was consumed since the last fill
 	c.makeRoom()
+	c.unread.Store(int32(c.in.w))
 	switch {
 	case c.in.w == 0:
 		c.cmdStart.Store(0)

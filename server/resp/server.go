@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tidwall/redcon"
 )
@@ -42,7 +43,8 @@ type Server struct {
 	limits  Limits
 	log     *slog.Logger
 	count   counters
-	clock   atomic.Int64 // Unix nanoseconds, moved by the sweeper
+	born    time.Time
+	clock   atomic.Int64 // coarse time, moved by the sweeper; see elapsed
 	lastID  atomic.Int64
 
 	buffers  sync.Pool    // of *[largeBuffer]byte
@@ -77,7 +79,8 @@ func NewServer(h Handler, cfg Config) *Server {
 		refusals: make(chan struct{}, maxRefusals),
 	}
 	s.limits.set(&cfg)
-	s.clock.Store(cfg.Now().UnixNano())
+	s.born = cfg.Now()
+	s.clock.Store(s.elapsed(s.born))
 	return s
 }
 
@@ -195,7 +198,7 @@ func (s *Server) admit(raw net.Conn, config *tls.Config) *Conn {
 	c.W.SetProto(2)
 	c.in.limits, c.in.authed = &s.limits, &c.authed
 	c.cond.L = &c.mu
-	c.lastActive.Store(c.Created.UnixNano())
+	c.lastActive.Store(s.elapsed(c.Created))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining.Load() {

@@ -14,7 +14,7 @@ func (s *Server) sweep() {
 	for {
 		select {
 		case <-tick.C:
-			now := s.cfg.Now().UnixNano()
+			now := s.elapsed(s.cfg.Now())
 			s.clock.Store(now)
 			s.sweepOnce(now)
 		case <-s.drained:
@@ -22,6 +22,14 @@ func (s *Server) sweep() {
 		}
 	}
 }
+
+// elapsed returns what the coarse clock shows at t: nanoseconds since the start,
+// and 1 at the start, since 0 means never. It is not moved by a step of the
+// system's clock.
+func (s *Server) elapsed(t time.Time) int64 { return int64(t.Sub(s.born)) + 1 }
+
+// timeAt is the reverse of elapsed.
+func (s *Server) timeAt(clock int64) time.Time { return s.born.Add(time.Duration(clock - 1)) }
 
 func (s *Server) sweepOnce(now int64) {
 	s.mu.Lock()
@@ -42,7 +50,7 @@ func (c *Conn) late(now int64) *counter {
 	active := c.lastActive.Load()
 	switch {
 	case !c.opened.Load():
-		if c.tls != nil && over(c.Created.UnixNano(), cfg.HandshakeTimeout) {
+		if c.tls != nil && over(active, cfg.HandshakeTimeout) {
 			return &n.handshakeErrors
 		}
 	case over(c.writeStart.Load(), cfg.WriteTimeout):

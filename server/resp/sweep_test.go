@@ -19,6 +19,19 @@ func timed(t *testing.T, cfg Config) (*testHandler, *Server, string, *fakeClock)
 	return h, s, addr, clock
 }
 
+// quiet waits until every connection waits for its next command.
+func quiet(t *testing.T, s *Server) {
+	t.Helper()
+	eventually(t, "all connections are quiet", func() bool {
+		quiet := true
+		s.Each(func(c *Conn) bool {
+			quiet = quiet && c.reading.Load() && c.writeStart.Load() == 0 && c.unread.Load() == 0
+			return quiet
+		})
+		return quiet
+	})
+}
+
 func TestIdleTimeout(t *testing.T) {
 	_, s, addr, clock := timed(t, Config{IdleTimeout: time.Minute})
 	idle, patient := dial(t, addr), dial(t, addr)
@@ -27,9 +40,12 @@ func TestIdleTimeout(t *testing.T) {
 		c.want("+PONG\r\n")
 	}
 	s.Find(2).SetPatient(true)
+	quiet(t, s)
 	clock.advance(59 * time.Second)
+	eventually(t, "time has passed", func() bool { return s.elapsed(clock.now()) == s.clock.Load() })
 	idle.send(command("PING"))
 	idle.want("+PONG\r\n")
+	quiet(t, s)
 	clock.advance(61 * time.Second)
 	idle.wantGone()
 	patient.send(command("PING"))
@@ -39,6 +55,8 @@ func TestIdleTimeout(t *testing.T) {
 	}
 	s.Limits().IdleTimeout.Store(0)
 	c := dial(t, addr)
+	eventually(t, "it is known", func() bool { return s.Find(3) != nil })
+	quiet(t, s)
 	clock.advance(time.Hour)
 	c.send(command("PING"))
 	c.want("+PONG\r\n")
@@ -49,6 +67,7 @@ func TestSlowWriter(t *testing.T) {
 	slow, idle := dial(t, addr), dial(t, addr)
 	idle.send(command("PING"))
 	idle.want("+PONG\r\n")
+	quiet(t, s)
 	slow.send(command("PING") + "*2\r\n$4\r\nEC")
 	slow.want("+PONG\r\n")
 	conn := s.Find(1)
@@ -73,9 +92,9 @@ func TestNextCommandHasItsOwnTime(t *testing.T) {
 	c.send(ping[:5])
 	conn := onlyConn(t, s)
 	for range 10 {
-		eventually(t, "half a command waits", func() bool { return conn.cmdStart.Load() == s.cfg.Now().UnixNano() })
+		eventually(t, "half a command waits", func() bool { return conn.cmdStart.Load() == s.elapsed(clock.now()) })
 		clock.advance(40 * time.Second)
-		eventually(t, "time has passed", func() bool { return s.clock.Load() == clock.Load() })
+		eventually(t, "time has passed", func() bool { return s.clock.Load() == s.elapsed(clock.now()) })
 		c.send(ping[5:] + ping[:5])
 		c.want("+PONG\r\n")
 	}
@@ -92,6 +111,8 @@ func TestSlowReader(t *testing.T) {
 		other.send(command("PING"))
 		other.want("+PONG\r\n")
 	}
+	conn := s.Find(2)
+	eventually(t, "the other is quiet", func() bool { return conn.reading.Load() && conn.writeStart.Load() == 0 })
 	eventually(t, "the slow one is closed", func() bool {
 		clock.advance(31 * time.Second) // again while the kernel still takes bytes
 		return h.closings() == 1
