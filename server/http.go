@@ -1,18 +1,22 @@
 package server
 
 import (
+	"errors"
 	"net"
 	"strconv"
 
 	"curt/server/web"
 )
 
-// ServeHTTP answers browsers on ln until Shutdown. It takes ln over. Options.HTTP says what they get. Without Options.BaseURL
+// ServeHTTP answers browsers on ln until Shutdown, then returns nil. It takes ln over. Options.HTTP says what they get. Without Options.BaseURL
 // short URLs begin with the address of the listener that came last.
 func (s *Server) ServeHTTP(ln net.Listener) error {
 	addr := reachable(ln.Addr())
 	s.httpAddr.Store(&addr)
-	return s.web.Serve(ln)
+	if err := s.web.Serve(ln); !errors.Is(err, web.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // reachable is an address that this machine can be asked at: a listener on all interfaces is reached at localhost too.

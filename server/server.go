@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -101,12 +102,15 @@ func (s *Server) Links() *link.Service { return s.links }
 // Durable returns when everything that has been changed so far is on the disk.
 func (s *Server) Durable() error { return s.store.WaitSynced(s.store.Ticket()) }
 
-// Serve answers RESP on ln until Shutdown. It takes ln over.
+// Serve answers RESP on ln until Shutdown, then returns nil. It takes ln over.
 func (s *Server) Serve(ln net.Listener) error {
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
 		s.tcpPort.Store(int64(tcp.Port))
 	}
-	return s.resp.Serve(ln)
+	if err := s.resp.Serve(ln); !errors.Is(err, resp.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // Shutdown stops the listeners, lets running commands and requests finish and their replies out, and closes the store. When ctx

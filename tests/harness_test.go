@@ -46,7 +46,9 @@ type node struct {
 	respAddr string
 	httpAddr string
 	serving  *sync.WaitGroup
-	cli      *client // for Do
+	cli      *client   // for Do
+	clients  []*client // to be closed before a drain, which waits for peers that stay
+	names    int       // given out by freshName
 }
 
 // start starts a server on a new disk that can lose power. options are changed by each of with, in order.
@@ -153,10 +155,10 @@ func (n *node) down() {
 	if n.server == nil {
 		return
 	}
-	if n.cli != nil {
-		n.cli.conn.Close()
-		n.cli = nil
+	for _, c := range n.clients {
+		c.conn.Close()
 	}
+	n.cli, n.clients = nil, nil
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := n.server.Shutdown(ctx); err != nil {
@@ -194,10 +196,15 @@ func (n *node) powerCut(keepPercent int, seed uint64) *vfs.MemFS {
 // Advance moves the clock.
 func (n *node) Advance(d time.Duration) { n.clock.Advance(d) }
 
-// Dial opens another connection.
+// Dial opens another connection. It ends with the server, at the latest.
 func (n *node) Dial() *client {
 	n.tb.Helper()
-	return dial(n.tb, n.respAddr)
+	c, err := tryDial(n.tb, n.respAddr)
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.clients = append(n.clients, c)
+	return c
 }
 
 // Do sends a command on a connection of the node's own.

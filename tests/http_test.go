@@ -32,22 +32,18 @@ func (n *node) request(method, path string) answer {
 	return a
 }
 
-// browser is an HTTP client that does not follow redirects.
-func browser(keepAlive bool) *http.Client {
-	return &http.Client{
-		Timeout:       patience,
-		Transport:     &http.Transport{DisableKeepAlives: !keepAlive, DisableCompression: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+// browser is what sends HTTP requests, one by one: a client would follow, and read each Location.
+func browser(keepAlive bool) *http.Transport {
+	return &http.Transport{DisableKeepAlives: !keepAlive, DisableCompression: true, ResponseHeaderTimeout: patience}
 }
 
-func fetch(c *http.Client, method, addr, path string) (answer, error) {
+func fetch(b *http.Transport, method, addr, path string) (answer, error) {
 	req, err := http.NewRequest(method, "http://"+addr+"/", nil)
 	if err != nil {
 		return answer{}, err
 	}
 	req.URL.Opaque = "//" + addr + path // sent as it is
-	res, err := c.Do(req)
+	res, err := b.RoundTrip(req)
 	if err != nil {
 		return answer{}, err
 	}
