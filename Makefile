@@ -1,14 +1,44 @@
 # Curt: `make help` lists what can be made.
 
 GO ?= go
+TOOL = $(GO) tool -modfile=tools.mod
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
+FUZZTIME ?= 30s
+BENCH ?= .
+TESTFLAGS ?=
 
-.PHONY: help run build
+.DEFAULT_GOAL := help
+.PHONY: help run build test bench fuzz lint generate ci
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build and start Curt on ./data (ARGS="--sync no" adds options)
+run: build ## build Curt and start it on ./data (ARGS="--sync no" adds options)
 	./curt serve $(ARGS)
 
 build: ## build ./curt
 	$(GO) build -o curt .
+
+test: ## run every test; one whose outside program is missing is skipped by name
+	$(TOOL) gotestsum --format pkgname $(TESTFLAGS) -- $(RACE) -timeout 20m ./...
+
+bench: ## run the benchmarks (BENCH=Resolve picks some)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 0 ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file target; do \
+		echo "$$file: $${target#func }"; \
+		$(GO) test -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+	done
+
+lint: ## check with gofmt, vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not as gofmt writes it: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+
+generate: ## write COMMANDS.md and the table of options in README.md anew
+	$(GO) generate .
+
+ci: ## do what is done before a change is accepted: lint, a little fuzzing, all tests and no skip for a missing program
+	bash .ci/run

@@ -5,6 +5,8 @@
 // table below. Everything else is in package server and under it.
 package main
 
+//go:generate go test -count=1 -run ^TestGenerated . -rewrite
+
 import (
 	"errors"
 	"flag"
