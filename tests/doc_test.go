@@ -19,12 +19,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")) // one a process, for ever
 }
 
-// scale picks how much of something a test does: little with -short, the usual amount, or all with -long.
+// scale picks how much of something a test does: little with -short or -race, the usual amount, or all with -long.
 func scale(short, usual, all int) int {
 	switch {
 	case *long:
 		return all
-	case testing.Short():
+	case testing.Short() || underRace:
 		return short
 	}
 	return usual
