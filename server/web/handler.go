@@ -14,18 +14,17 @@ import (
 // handle answers one request.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	defer s.rescue(ctx)
-	c := ctx.Conn().(*conn)
-	if s.stopping.Load() {
-		ctx.SetConnectionClose()
-	}
-	if !ctx.IsGet() && !ctx.IsHead() {
+	if ctx.IsGet() || ctx.IsHead() {
+		s.route(ctx, ctx.Conn().(*conn))
+	} else {
 		s.refuseMethod(ctx)
-		return
 	}
-	s.route(ctx, c)
 	if ctx.IsHead() {
 		// fasthttp leaves the length of an empty body out, which GET has.
 		ctx.Response.Header.SetContentLength(len(ctx.Response.Body()))
+	}
+	if s.stopping.Load() { // now: it may have begun while the request was served
+		ctx.SetConnectionClose()
 	}
 }
 
@@ -132,7 +131,7 @@ func (s *Server) handleError(ctx *fasthttp.RequestCtx, err error) {
 	if ctx.IsHead() {
 		ctx.Response.SkipBody = true
 	}
-	c.linger = true
+	c.linger = c.started
 }
 
 // bad answers a request that is not good HTTP.

@@ -101,6 +101,9 @@ func startOn(t testing.TB, ln net.Listener, o Options) *site {
 	if o.Now == nil {
 		o.Now = c.now
 	}
+	if o.Logger == nil {
+		o.Logger = discard()
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

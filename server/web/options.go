@@ -64,6 +64,7 @@ const (
 	handshakeTimeout = 10 * time.Second
 	qrBurstSeconds   = 5
 	minHeaderBytes   = 256
+	maxBaseURL       = 1024
 )
 
 // Validate reports everything that is wrong with the options at once.
@@ -82,6 +83,7 @@ func (o *Options) Validate() error {
 	for _, u := range []struct{ name, url string }{{"base", o.BaseURL}, {"home", o.HomeURL}, {"not-found", o.NotFoundURL}} {
 		complain(u.url != "" && !absolute(u.url), "%s URL: must be an absolute http or https URL of visible ASCII characters", u.name)
 	}
+	complain(len(o.BaseURL) > maxBaseURL, "base URL: must be at most %d bytes, or no QR code could hold it", maxBaseURL)
 	complain(strings.ContainsAny(o.BaseURL, "?#"), "base URL: must have neither query nor fragment")
 	for _, p := range o.TrustedProxies {
 		complain(!p.IsValid(), "trusted proxies: an invalid prefix")

@@ -186,7 +186,7 @@ func TestVisit(t *testing.T) {
 
 // A panic in a hook is one 500, and the server goes on.
 func TestPanic(t *testing.T) {
-	s := start(t, Options{Links: usual(), Visit: func(*Visit) link.State { panic("oops") }, Logger: discard()})
+	s := start(t, Options{Links: usual(), Visit: func(*Visit) link.State { panic("oops") }})
 	a := s.get(t, "/live")
 	equal(t, "head", a.head, headOf(a, "500 Internal Server Error", ""))
 	equal(t, "next", s.get(t, "/expired").status, 410)
