@@ -90,10 +90,5 @@ func typeOf(c *call) error {
 }
 
 func renamenx(c *call) error {
-	renamed, err := c.links.RenameNX(string(c.args[1]), string(c.args[2]))
-	if err != nil {
-		return err
-	}
-	c.writeFlag(renamed)
-	return nil
+	return c.yes(c.links.RenameNX(string(c.args[1]), string(c.args[2])))
 }

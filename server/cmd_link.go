@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"curt/server/link"
-	"curt/storage"
 )
 
 // shortenSyntax are the options that SHORTEN and MSHORTEN share.
@@ -40,36 +39,6 @@ func linkCommands() []*command {
 		summary: "Returns what many codes lead to, without counting visits",
 		reply:   "array, in order: the target, or null when the link is unknown, gone or banned. At most 10,000 codes",
 		run:     mresolve,
-	}, {
-		name: "linkinfo", arity: 2, flags: flagReadonly | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
-		syntax:  "code",
-		summary: "Returns everything known about a link, in whatever state it is",
-		reply:   "map: code, id, target, state, created, expires, max-visits, visits, bots, last-visit, tenant, tags, title, ban-reason, plain, code-source, creator; null when there is no such link",
-		run:     linkinfo,
-	}, {
-		name: "retarget", arity: 3, flags: flagWrite | flagDenyOOM | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
-		syntax:  "code url",
-		summary: "Sends a link elsewhere; the next request sees it, and what it counted stays",
-		reply:   "OK. -ERR no such key, -BADURL, -BANNED, -GONE",
-		run:     retarget,
-	}, {
-		name: "ban", arity: -2, flags: flagWrite | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
-		syntax:  "code [REASON reason]",
-		summary: "Closes a link and its target at once",
-		reply:   "OK, also when it was banned already. -ERR no such key",
-		run:     ban,
-	}, {
-		name: "unban", arity: 2, flags: flagWrite | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
-		syntax:  "code",
-		summary: "Opens a banned link and its target again, and frees the name of a deleted banned link",
-		reply:   "OK. -ERR no such key",
-		run:     unban,
-	}, {
-		name: "reserve", arity: -2, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of codes",
-		syntax:  "count [TENANT tenant]",
-		summary: "Makes generated codes that lead nowhere until RETARGET gives each its target: print first, decide later",
-		reply:   "array of codes; each is 404 and absent until it has a target. At most 1,000",
-		run:     reserve,
 	}}
 }
 
@@ -274,127 +243,4 @@ func (c *call) writeTargets(codes [][]byte) error {
 		}
 	}
 	return nil
-}
-
-var sourceNames = map[storage.Source]string{
-	storage.SourceSequence: "sequence", storage.SourceAlias: "alias", storage.SourceRandom: "random",
-	storage.SourceHash: "hash", storage.SourceSnowflake: "snowflake", storage.SourceImport: "import",
-}
-
-func linkinfo(c *call) error {
-	l, err := c.links.Info(string(c.args[1]))
-	if errors.Is(err, link.ErrNotFound) {
-		c.w.Null()
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c.writeInfo(l)
-	return nil
-}
-
-// writeInfo writes a link as a map.
-func (c *call) writeInfo(l *link.Info) {
-	w := c.w
-	w.Map(17)
-	c.field("code", l.Code)
-	w.BulkString("id")
-	w.BulkUint(l.ID)
-	c.field("target", l.Target)
-	c.field("state", l.State.String())
-	c.number64("created", l.Created)
-	c.number64("expires", l.Expires)
-	c.number64("max-visits", int64(l.MaxVisits))
-	w.BulkString("visits")
-	w.Int(0)
-	w.BulkString("bots")
-	w.Int(0)
-	c.number64("last-visit", 0)
-	c.field("tenant", l.Tenant)
-	w.BulkString("tags")
-	w.Array(len(l.Tags))
-	for _, t := range l.Tags {
-		w.BulkString(t)
-	}
-	c.field("title", l.Title)
-	c.field("ban-reason", l.BanReason)
-	w.BulkString("plain")
-	w.Bool(l.Flags&storage.Plain != 0)
-	c.field("code-source", sourceNames[l.Source])
-	c.field("creator", l.Creator)
-}
-
-// field writes a name and a text, null for the empty text.
-func (c *call) field(name, text string) {
-	c.w.BulkString(name)
-	if text == "" {
-		c.w.Null()
-	} else {
-		c.w.BulkString(text)
-	}
-}
-
-// number64 writes a name and an integer, null for 0, which means "not".
-func (c *call) number64(name string, n int64) {
-	c.w.BulkString(name)
-	if n == 0 {
-		c.w.Null()
-	} else {
-		c.w.Int(n)
-	}
-}
-
-func retarget(c *call) error { return c.ok(c.links.Retarget(string(c.args[1]), string(c.args[2]))) }
-
-func ban(c *call) error {
-	reason, err := c.reason(c.args[2:])
-	if err != nil {
-		return err
-	}
-	return c.ok(c.links.Ban(string(c.args[1]), reason))
-}
-
-// reason reads [REASON text].
-func (c *call) reason(list [][]byte) (string, error) {
-	switch {
-	case len(list) == 0:
-		return "", nil
-	case len(list) == 2 && equalFold(list[0], "reason"):
-		return string(list[1]), nil
-	}
-	return "", errSyntax
-}
-
-func unban(c *call) error { return c.ok(c.links.Unban(string(c.args[1]))) }
-
-func reserve(c *call) error {
-	w := words{list: c.args[1:]}
-	n := w.integer(1, link.MaxReserve)
-	tenant := ""
-	switch {
-	case w.err != nil:
-		return w.err
-	case len(w.list) == 2 && equalFold(w.list[0], "tenant"):
-		tenant = string(w.list[1])
-	case len(w.list) != 0:
-		return errSyntax
-	}
-	codes, err := c.links.Reserve(context.Background(), int(n), tenant, c.session.user())
-	if err != nil {
-		return err
-	}
-	c.w.Array(len(codes))
-	for _, code := range codes {
-		c.w.BulkString(code)
-	}
-	return nil
-}
-
-// ok answers OK when there is no error.
-func (c *call) ok(err error) error {
-	if err == nil {
-		c.w.SimpleString("OK")
-	}
-	return err
 }

@@ -175,6 +175,7 @@ func (s *Server) infoStats(b *strings.Builder) {
 	line(b, "total_net_input_bytes", t.BytesIn)
 	line(b, "total_net_output_bytes", t.BytesOut)
 	line(b, "rejected_connections", t.RejectedClients+t.RejectedAdmission)
+	line(b, "expired_keys", s.links.Expirations())
 	line(b, "keyspace_hits", s.stats.keyHits.Load())
 	line(b, "keyspace_misses", s.stats.keyMisses.Load())
 	line(b, "total_error_replies", s.stats.errorCount())

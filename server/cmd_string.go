@@ -247,12 +247,3 @@ func (c *call) setExpiring(unit string) error {
 	}
 	return c.set(o, c.args[3])
 }
-
-// writeFlag writes 1 or 0.
-func (c *call) writeFlag(yes bool) {
-	if yes {
-		c.w.Int(1)
-	} else {
-		c.w.Int(0)
-	}
-}

@@ -187,3 +187,28 @@ type call struct {
 	w       *resp.Writer
 	links   *link.Service // inside EXEC: the view that sees the transaction's writes
 }
+
+// ok answers OK when there is no error.
+func (c *call) ok(err error) error {
+	if err == nil {
+		c.w.SimpleString("OK")
+	}
+	return err
+}
+
+// yes answers 1 or 0 when there is no error.
+func (c *call) yes(yes bool, err error) error {
+	if err == nil {
+		c.writeFlag(yes)
+	}
+	return err
+}
+
+// writeFlag writes 1 or 0.
+func (c *call) writeFlag(yes bool) {
+	if yes {
+		c.w.Int(1)
+	} else {
+		c.w.Int(0)
+	}
+}

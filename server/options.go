@@ -22,14 +22,17 @@ type Options struct {
 	CacheBytes int64            // the store's block cache, memtables come out of it; 0: 256 MiB
 	LinkCache  int64            // bytes of links kept in memory beside it; 0: 64 MiB
 
-	BaseURL      string           // what FULL puts before a code, without the last slash; empty: http://<http address>
-	MaxURLBytes  int              // of a serialised target, 16 to 65536; 0: 2048
-	AllowHosts   []weburl.Allowed // hosts that may be targets although private
-	Codes        link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
-	CodeSource   link.CodeKind    // of a request that names none; zero: the sequence
-	Snowflake    link.Snowflake   // bits, epoch and worker of snowflake ids; zero: 41/10/12 since 2024, worker 0
-	BlockedWords []string         // no made code holds one; nil: a public list, empty: none
-	Dedup        link.Dedup       // of a request that names none; zero: strict
+	BaseURL        string           // what FULL puts before a code, without the last slash; empty: http://<http address>
+	MaxURLBytes    int              // of a serialised target, 16 to 65536; 0: 2048
+	AllowHosts     []weburl.Allowed // hosts that may be targets although private
+	Codes          link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
+	CodeSource     link.CodeKind    // of a request that names none; zero: the sequence
+	Snowflake      link.Snowflake   // bits, epoch and worker of snowflake ids; zero: 41/10/12 since 2024, worker 0
+	MaxShortenRate float64          // new links a second and user; 0: no limit
+	Retention      time.Duration    // how long an expired or used-up link is kept; 0: 30 days
+	NeverBan       []string         // hosts that BANHOST never covers, with all below them
+	BlockedWords   []string         // no made code holds one; nil: a public list, empty: none
+	Dedup          link.Dedup       // of a request that names none; zero: strict
 
 	Password      string // of the default user; empty: none is asked for
 	ProtectedMode bool   // refuse outside peers while there is no password
@@ -71,6 +74,12 @@ func (o *Options) Validate() error {
 	}
 	if d := o.Codes.Density; d < 0 || d > 1 {
 		complain("density-limit: %v is not within 0 to 1", d)
+	}
+	if o.MaxShortenRate < 0 {
+		complain("max-shorten-rate: %v is negative", o.MaxShortenRate)
+	}
+	if o.Retention < 0 {
+		complain("expired-retention: %v is negative", o.Retention)
 	}
 	if o.MaxClients < 0 {
 		complain("maxclients: %d is negative", o.MaxClients)

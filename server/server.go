@@ -66,6 +66,7 @@ func Open(o Options) (*Server, error) {
 	}
 	links, err := link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
+		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan,
 		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
 		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
 	})
@@ -93,7 +94,7 @@ func newRunID() string {
 
 // families are all commands, a group each.
 func families() [][]*command {
-	return [][]*command{linkCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands()}
+	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands()}
 }
 
 // Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.

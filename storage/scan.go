@@ -78,9 +78,9 @@ func (r *Reader) EachEnded(until int64, fn func(at int64, id uint64) bool) error
 	return r.eachTime(kindEnded, until, fn)
 }
 
-// EachBannedHost visits every banned host.
-func (r *Reader) EachBannedHost(fn func(host string, b Ban) bool) error {
-	return r.eachBan([]byte{kindBannedHost}, nil, func(rest []byte, b Ban) bool { return fn(string(rest), b) })
+// EachBannedHost visits banned hosts at or after from.
+func (r *Reader) EachBannedHost(from string, fn func(host string, b Ban) bool) error {
+	return r.eachBan([]byte{kindBannedHost}, []byte(from), func(rest []byte, b Ban) bool { return fn(string(rest), b) })
 }
 
 // EachBannedTarget visits banned targets with keys at or after from.

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,12 +16,20 @@ type hostBans struct {
 	generation atomic.Uint64
 	mu         sync.RWMutex
 	hosts      map[string]storage.Ban // guarded by mu
+	never      map[string]bool        // hosts that no ban covers
 }
 
-func loadHostBans(store *storage.Store) (*hostBans, error) {
-	h := &hostBans{hosts: map[string]storage.Ban{}}
+func loadHostBans(store *storage.Store, never []string) (*hostBans, error) {
+	h := &hostBans{hosts: map[string]storage.Ban{}, never: map[string]bool{}}
 	h.generation.Store(1)
-	err := store.EachBannedHost(func(host string, b storage.Ban) bool {
+	for _, host := range never {
+		host, err := weburl.ParseHost(host)
+		if err != nil {
+			return nil, fmt.Errorf("never-ban: %w", err)
+		}
+		h.never[host] = true
+	}
+	err := store.EachBannedHost("", func(host string, b storage.Ban) bool {
 		h.hosts[host] = b
 		return true
 	})
@@ -41,15 +50,29 @@ func (h *hostBans) bans(t *Target) bool {
 	return verdict&1 != 0
 }
 
-// covers walks the host's labels upwards.
+// covers walks the host's labels upwards. A host that is never to be banned beats every ban of it or above it.
 func (h *hostBans) covers(host string) bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if len(h.hosts) == 0 {
 		return false
 	}
+	banned := false
 	for suffix := range weburl.Suffixes(host) {
-		if _, banned := h.hosts[suffix]; banned {
+		if h.never[suffix] {
+			return false
+		}
+		if _, ok := h.hosts[suffix]; ok {
+			banned = true
+		}
+	}
+	return banned
+}
+
+// spares reports that a host is never to be banned, itself or as part of one that is not.
+func (h *hostBans) spares(host string) bool {
+	for suffix := range weburl.Suffixes(host) {
+		if h.never[suffix] {
 			return true
 		}
 	}
@@ -167,6 +190,9 @@ func (s *Service) liftTombstone(name string) error {
 
 // BanHost bans a host and all below it, for existing and for new links, at once. It reports false when it was banned already.
 func (s *Service) BanHost(host, reason string) (bool, error) {
+	if err := checkText("REASON", reason, MaxTitle); err != nil {
+		return false, err
+	}
 	return s.setHostBan(host, func(now int64) *storage.Ban { return &storage.Ban{Reason: reason, Since: now} })
 }
 
@@ -181,6 +207,9 @@ func (s *Service) setHostBan(host string, ban func(now int64) *storage.Ban) (cha
 		return false, err
 	}
 	var set *storage.Ban
+	if ban(0) != nil && s.hosts.spares(host) {
+		return false, &ArgError{"the host is on the list of those never to be banned"}
+	}
 	err = s.alone(func(c *change) error {
 		had, banned, err := c.tx.BannedHost(host)
 		if err != nil {

@@ -28,6 +28,8 @@ var (
 	ErrExhausted = errors.New("no free code was found")
 	// ErrOverloaded is returned when the store can't keep up; nothing was changed.
 	ErrOverloaded = errors.New("the store is busy, try again later")
+	// ErrThrottled is returned when a creator makes links faster than allowed.
+	ErrThrottled = errors.New("too many new links")
 	// ErrDiskLow is returned when a change would grow a store whose disk is nearly full.
 	ErrDiskLow = errors.New("the disk is nearly full, only commands that do not grow the store are accepted")
 )

@@ -108,7 +108,7 @@ func (s *Service) Info(code string) (*Info, error) {
 	if l == nil {
 		return nil, ErrNotFound
 	}
-	return &Info{Link: *l, Code: s.codeOf(l), State: s.stateNow(l)}, nil
+	return s.info(l), nil
 }
 
 // FlushAll removes every link, name and ban. Ids, epochs and keys stay, so that no code comes twice.

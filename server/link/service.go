@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,7 +26,10 @@ type Options struct {
 	CodeSource   CodeKind // where codes come from when a request does not say
 	BlockedWords []string // no made code holds one; nil: a public list, empty: none
 	Snowflake    Snowflake
-	CacheBytes   int64 // memory for links that are read often; 0: 64 MiB
+	MaxRate      float64       // new links a second and creator; 0: no limit
+	Retention    time.Duration // how long an ended link is kept; 0: 30 days
+	NeverBan     []string      // hosts that no host ban covers, with all below them
+	CacheBytes   int64         // memory for links that are read often; 0: 64 MiB
 	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
 	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
 	OnChange func(Changes)
@@ -59,18 +63,21 @@ type Service struct {
 
 // engine is what all views of a service share.
 type engine struct {
-	store   *storage.Store
-	opts    Options
-	now     func() time.Time
-	log     *slog.Logger
-	codes   *codes
-	ids     *ids
-	names   nameFilters
-	hosts   *hostBans
-	cache   *otter.Cache[string, *Target]
-	source  *loader
-	words   wordList
-	retries atomic.Int64 // random and hash codes that were taken
+	store     *storage.Store
+	opts      Options
+	now       func() time.Time
+	log       *slog.Logger
+	codes     *codes
+	ids       *ids
+	names     nameFilters
+	hosts     *hostBans
+	cache     *otter.Cache[string, *Target]
+	source    *loader
+	words     wordList
+	retention time.Duration
+	rate      throttle
+	expired   atomic.Int64 // links announced as expired
+	retries   atomic.Int64 // random and hash codes that were taken
 
 	mu      sync.RWMutex // writers share it; Exec, BanHost and Flush hold it alone; readers never touch it
 	stripes stripes
@@ -103,7 +110,9 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 		return nil, err
 	}
 	e := &engine{store: store, opts: o, now: o.Now, log: o.Logger, codes: codes, words: newWordList(o.BlockedWords), refill: make(chan struct{}, 1)}
-	if e.hosts, err = loadHostBans(store); err != nil {
+	e.rate.perSecond = o.MaxRate
+	e.retention = cmp.Or(o.Retention, defaultRetention)
+	if e.hosts, err = loadHostBans(store, o.NeverBan); err != nil {
 		return nil, fmt.Errorf("load host bans: %w", err)
 	}
 	if e.ids, err = openIDs(store, o); err != nil {
@@ -120,7 +129,9 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	e.done.Go(func() { e.maintainFilter(ctx) })
-	return &Service{engine: e}, nil
+	s := &Service{engine: e}
+	e.done.Go(func() { s.maintainLives(ctx) })
+	return s, nil
 }
 
 // For returns the same service, whose changes say that they are by who.

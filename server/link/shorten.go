@@ -137,7 +137,9 @@ func (s *Service) shortenRun(ctx context.Context, requests []*Request, results [
 		p := &plan{req: r, out: &results[i]}
 		done, err := s.prepare(p)
 		if err == nil && !done {
-			err = admitted
+			if err = admitted; err == nil && !s.rate.allow(r.Creator, s.now()) {
+				err = ErrThrottled
+			}
 		}
 		if err != nil || done {
 			p.out.Err = err

@@ -1,0 +1,33 @@
+package link
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// throttle holds each creator to a rate of new links; a creator may save up the links of one second. The zero rate
+// holds nobody back. There are as many entries as users who ever made a link.
+type throttle struct {
+	perSecond float64
+	mu        sync.Mutex
+	creators  map[string]*rate.Limiter // guarded by mu
+}
+
+func (t *throttle) allow(creator string, now time.Time) bool {
+	if t.perSecond <= 0 {
+		return true
+	}
+	t.mu.Lock()
+	l := t.creators[creator]
+	if l == nil {
+		l = rate.NewLimiter(rate.Limit(t.perSecond), max(int(t.perSecond), 1))
+		if t.creators == nil {
+			t.creators = map[string]*rate.Limiter{}
+		}
+		t.creators[creator] = l
+	}
+	t.mu.Unlock()
+	return l.AllowN(now, 1)
+}
