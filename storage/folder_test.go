@@ -188,3 +188,26 @@ func TestCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// TestNewParentsSurvive: the folders above a new data folder are on the disk too.
+func TestNewParentsSurvive(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	o := Options{Dir: "/srv/curt/data", FS: mem, CacheBytes: minCacheBytes}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, s, update(t, s, putLink(1)))
+	o.FS = powerCut(mem, 0, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustHave(t, after, 1)
+	if err := after.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

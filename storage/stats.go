@@ -49,15 +49,6 @@ func (s *Store) Stalled() bool { return s.watch.stalled.Load() }
 // BackgroundErrors counts failed flushes and compactions since Open. It is cheap.
 func (s *Store) BackgroundErrors() int64 { return s.watch.errors.Load() }
 
-// DiskSpace returns the bytes free for this user and the size of the file system the store is on.
-func (s *Store) DiskSpace() (free, size uint64, err error) {
-	u, err := s.files.GetDiskUsage(s.dir)
-	if err != nil {
-		return 0, 0, fmt.Errorf("disk space of %s: %w", s.dir, err)
-	}
-	return u.AvailBytes, u.TotalBytes, nil
-}
-
 // Checkpoint writes a consistent copy of everything visible now to dir, which must not exist; tables are
 // linked, not copied, when dir is on the same file system. A finished checkpoint opens as a store, one that
 // was cut short does not.

@@ -92,3 +92,27 @@ func TestFailedFlush(t *testing.T) {
 	mustHave(t, s, 1)
 	mustHave(t, s, 2)
 }
+
+func TestDiskLow(t *testing.T) {
+	mem := vfs.NewMem()
+	now := time.UnixMilli(1_000_000)
+	s, err := Open(Options{Dir: "data", FS: mem, CacheBytes: minCacheBytes, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f := func(free, size uint64, later time.Duration, want bool) {
+		t.Helper()
+		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: size})
+		now = now.Add(later)
+		if got := s.DiskLow(); got != want {
+			t.Errorf("%d of %d free: low %v", free, size, got)
+		}
+	}
+	f(0, 0, 0, false) // the file system can't tell
+	f(256<<20-1, 1<<30, time.Second, true)
+	f(256<<20, 1<<30, time.Second, false)
+	f(19<<30, 1000<<30, time.Second, true)
+	f(21<<30, 1000<<30, 999*time.Millisecond, true) // looked less than a second ago
+	f(21<<30, 1000<<30, time.Millisecond, false)
+}

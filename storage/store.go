@@ -95,6 +95,9 @@ type Store struct {
 	isNew     bool        // no first batch was found
 	unwritten atomic.Bool // the first batch is still to come
 
+	diskSeen atomic.Int64 // when DiskLow looked last, unix ms
+	diskLow  atomic.Bool  // what it saw
+
 	background sync.WaitGroup // the real syncs of mode everysec
 	stop       chan struct{}
 	closers    []io.Closer // after Pebble, in this order

@@ -130,3 +130,15 @@ func (s *syncer) close() error {
 	s.round()
 	return s.running.err
 }
+
+// Force returns when everything visible now is on the disk, whatever the sync mode: for what a power cut must never take back,
+// such as a counter.
+func (s *Store) Force() error {
+	if err := s.WaitSynced(s.Ticket()); err != nil {
+		return err
+	}
+	if s.lazy {
+		s.files.syncAll()
+	}
+	return nil
+}

@@ -198,3 +198,63 @@ func openOnce(t testing.TB, fs vfs.FS, mode SyncMode) *Store {
 	}
 	return s
 }
+
+// TestChangeDuringSync: a change that begins or ends while a sync runs needs another one.
+func TestChangeDuringSync(t *testing.T) {
+	var during func()
+	syncs := 0
+	var s *syncer
+	s = newSyncer(func() error {
+		syncs++
+		during()
+		return nil
+	})
+	defer func() {
+		during = func() {}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	f := func(what string, change func()) {
+		t.Helper()
+		s.begun.Add(1)
+		s.applied.Add(1)
+		var second uint64
+		during = func() {
+			change()
+			second = s.ticket()
+			during = func() {}
+		}
+		before := syncs
+		if err := s.wait(s.ticket()); err != nil || syncs != before+1 {
+			t.Errorf("%s: %d syncs for the first change, %v", what, syncs-before, err)
+		}
+		if s.synced(second) {
+			t.Errorf("%s: the second change counts as synced", what)
+		}
+		if err := s.wait(second); err != nil || syncs != before+2 {
+			t.Errorf("%s: %d syncs for both changes, %v", what, syncs-before, err)
+		}
+	}
+	f("begins and ends", func() { s.begun.Add(1); s.applied.Add(1) })
+	f("begins, is visible", func() { s.begun.Add(1) })
+	f("is still being applied", func() {})
+	s.applied.Add(1)
+	f("has ended", func() { s.begun.Add(1); s.applied.Add(1) })
+}
+
+// TestSyncErrorReachesWaiters: a failed sync is nobody's success, and does not become one later.
+func TestSyncErrorReachesWaiters(t *testing.T) {
+	s := newSyncer(func() error { return errors.New("disk gone") })
+	s.begun.Add(1)
+	s.applied.Add(1)
+	ticket := s.ticket()
+	for range 2 {
+		if err := s.wait(ticket); err == nil || s.synced(ticket) {
+			t.Errorf("%v, synced %v", err, s.synced(ticket))
+		}
+	}
+	if err := s.close(); err == nil {
+		t.Error("close reports nothing")
+	}
+}

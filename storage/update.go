@@ -73,7 +73,7 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 			s.watch.fatal(fmt.Errorf("apply batch: panic: %v", p))
 		}
 	}()
-	s.sync.begun.Add(1)
+	s.sync.begun.Add(1) // before anybody can see it, or its readers would take it for durable
 	defer s.sync.applied.Add(1)
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
 		return fmt.Errorf("apply batch: %w", err)
