@@ -310,11 +310,10 @@ func RotateKey(store *storage.Store) (string, error) {
 	})
 }
 
-// durably applies one batch and waits for its sync.
+// durably applies one batch and waits until it is on the disk, in the weaker sync modes too: an id that was used is never used again.
 func durably(store *storage.Store, fn func(*storage.Tx) error) error {
-	ticket, err := store.Update(fn)
-	if err != nil {
+	if _, err := store.Update(fn); err != nil {
 		return err
 	}
-	return store.WaitSynced(ticket)
+	return store.Force()
 }
