@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -23,13 +24,17 @@ func child(t *testing.T, what, dir string) (out string, code int) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), "CURT_STORAGE_CHILD="+what, "CURT_STORAGE_DIR="+dir)
+	cmd.Env = childEnv(what, dir)
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	return string(text), cmd.ProcessState.ExitCode()
+}
+
+func childEnv(what, dir string) []string {
+	return append(os.Environ(), "CURT_STORAGE_CHILD="+what, "CURT_STORAGE_DIR="+dir)
 }
 
 // runChild is the other process.
@@ -43,7 +48,24 @@ func runChild(what string) {
 		_ = s.Close()
 		return
 	}
+	if mode, ok := strings.CutPrefix(what, "load-"); ok {
+		runLoad(SyncMode(mode))
+	}
 	failures[what].run()
+}
+
+// runLoad prints each id that is acknowledged, until it is killed.
+func runLoad(mode SyncMode) {
+	s, err := Open(Options{Dir: os.Getenv("CURT_STORAGE_DIR"), CacheBytes: minCacheBytes, Sync: mode})
+	for id := uint64(1); err == nil; id++ {
+		var ticket uint64
+		if ticket, err = s.Update(putLink(id)); err == nil {
+			err = s.WaitSynced(ticket)
+		}
+		fmt.Println(id)
+	}
+	fmt.Println(err)
+	os.Exit(1)
 }
 
 // failure is something the log can do that must end the process.
@@ -135,4 +157,43 @@ func TestEverySecond(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKill9 kills a real process on a real disk in the middle of its work.
+func TestKill9(t *testing.T) {
+	for _, mode := range []SyncMode{SyncAlways, SyncEverySec, SyncNo} {
+		t.Run(string(mode), func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+			cmd.Env = childEnv("load-"+string(mode), dir)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			acked := uint64(0)
+			for lines := bufio.NewScanner(out); lines.Scan(); acked++ {
+				if lines.Text() != fmt.Sprint(acked+1) {
+					t.Errorf("after %d: %s", acked, lines.Text())
+				}
+				if acked == 300 {
+					_ = cmd.Process.Kill() // what it still printed is read below
+				}
+			}
+			_ = cmd.Wait()
+			s, err := Open(Options{Dir: dir, CacheBytes: minCacheBytes, Sync: mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for id := uint64(1); id <= acked; id++ {
+				mustHave(t, s, id)
+			}
+			if n := uint64(s.Links()); acked < 300 || n < acked || n > acked+1 {
+				t.Errorf("%d links after %d were acknowledged", n, acked)
+			}
+		})
+	}
 }
