@@ -6,6 +6,7 @@ TOOL = $(GO) tool -modfile=tools.mod
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 FUZZTIME ?= 30s
 BENCH ?= .
+BENCHFLAGS ?=
 TESTFLAGS ?=
 
 .DEFAULT_GOAL := help
@@ -23,8 +24,9 @@ build: ## build ./curt
 test: ## run every test; one whose outside program is missing is skipped by name
 	$(TOOL) gotestsum --format pkgname $(TESTFLAGS) -- $(RACE) -timeout 20m ./...
 
-bench: ## run the benchmarks (BENCH=Resolve picks some)
+bench: ## run Go's benchmarks (BENCH=Resolve picks some), then measure beside redis-server and nginx (BENCHFLAGS=-h tells what can be set)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 0 ./...
+	$(GO) run ./tests/bench $(BENCHFLAGS)
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file target; do \
