@@ -248,7 +248,7 @@ func (c *Conn) replace(size int) {
 	c.in.move(c.srv.newBuffer(size))
 	c.srv.freeBuffer(old)
 	clear(c.in.args[:cap(c.in.args)])
-	if cap(c.in.marks) > 256 {
+	if cap(c.in.marks) > 256 && c.in.left == 0 { // no command is half read
 		c.in.marks, c.in.args = nil, nil
 	}
 	if size > smallBuffer {
