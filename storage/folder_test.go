@@ -117,12 +117,16 @@ func TestBadOptions(t *testing.T) {
 // is either still new, or has the whole batch.
 func TestNewUntilFirstBatch(t *testing.T) {
 	mem := vfs.NewCrashableMem()
+	start := seed(t)
 	var mu sync.Mutex
 	var cuts []*vfs.MemFS
 	fs := &hookFS{FS: mem, onSync: func(string) {
 		mu.Lock()
 		defer mu.Unlock()
-		cuts = append(cuts, powerCut(mem, 0, 0), powerCut(mem, 50, uint64(len(cuts))))
+		cuts = append(cuts, powerCut(mem, 0, 0))
+		for _, percent := range []int{30, 50, 70} {
+			cuts = append(cuts, powerCut(mem, percent, start+uint64(len(cuts))))
+		}
 	}}
 	s := open(t, fs, SyncAlways)
 	if !s.New() {

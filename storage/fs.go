@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,9 +42,16 @@ func (f *files) Unwrap() vfs.FS { return f.FS }
 // MkdirAll creates folders for their owner only, whatever Pebble asks for.
 func (f *files) MkdirAll(dir string, _ os.FileMode) error { return f.FS.MkdirAll(dir, 0o700) }
 
-// Create implements vfs.FS.
+// Create implements vfs.FS. The folder's entry of a manifest is made durable at once: Pebble syncs the folder
+// only with the marker that names the manifest, and a file system that keeps the second entry and loses the
+// first would leave a store that does not open.
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, c)
+	if err == nil && strings.HasPrefix(f.PathBase(name), "MANIFEST-") {
+		if err := syncFolder(f.FS, f.PathDir(name)); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
 	return f.wrap(name, file, c, err)
 }
 
