@@ -19,6 +19,9 @@ type listeners struct {
 
 // listen binds every socket, or none.
 func listen(s *settings) (*listeners, error) {
+	if len(s.resp) == 0 && s.http == "" {
+		return nil, errors.New("nothing to listen on: both resp and http are empty")
+	}
 	l := &listeners{}
 	for _, address := range s.resp {
 		ln, err := listenOn(address, s.unixPerm)

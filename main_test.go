@@ -92,6 +92,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
+// O06: what is not ours is refused, and left as it is.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	f := func(want, dir string) {
@@ -183,6 +184,7 @@ func TestKilledKeepsLinks(t *testing.T) {
 	}
 }
 
+// O02: both signals drain.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {

@@ -19,6 +19,7 @@ import (
 // settings are what the options of `curt serve` fill in.
 type settings struct {
 	server.Options
+	args      []string // what stands behind the options
 	config    string
 	resp      []string // host:port or unix:PATH
 	unixPerm  fs.FileMode

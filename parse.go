@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,26 +16,37 @@ import (
 	"curt/codec"
 )
 
-// parse reads the options of `curt serve`: a flag goes before the environment, the environment before the file, the file before
-// the default. A variable that is empty is as if unset.
-func parse(args []string) (*settings, error) {
+// parse reads options: all of them, or those that names list, for a subcommand that takes only some. A flag goes before the
+// environment, the environment before the file, the file before the default. A variable that is empty is as if unset. The
+// configuration file may hold the options of other subcommands too.
+func parse(args []string, names ...string) (*settings, error) {
 	s := &settings{}
-	options := serveOptions()
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs := flag.NewFlagSet("curt", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	for _, o := range options {
+	var mine, others []option
+	for _, o := range serveOptions() {
+		if len(names) > 0 && !slices.Contains(names, o.name) {
+			others = append(others, o)
+			continue
+		}
+		mine = append(mine, o)
 		fs.Func(o.name, o.usage, func(v string) error { return o.set(s, v) })
 	}
-	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("CURT"), ff.WithConfigFileVia(&s.config),
-		ff.WithConfigFileParser(func(r io.Reader, set func(name, value string) error) error { return parseFile(s.config, r, set) }))
+	readFile := func(r io.Reader, set func(name, value string) error) error {
+		return parseFile(s.config, r, func(name, value string) error {
+			if slices.ContainsFunc(others, func(o option) bool { return o.name == name }) {
+				return nil
+			}
+			return set(name, value)
+		})
+	}
+	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("CURT"), ff.WithConfigFileVia(&s.config), ff.WithConfigFileParser(readFile))
 	if err != nil {
 		return nil, plainly(err)
 	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	return s, s.finish(fs, options)
+	s.args = fs.Args()
+	return s, s.finish(fs, mine)
 }
 
 // plainly drops what ff says before an error of its own accord. A file's error begins with its line.
@@ -60,9 +72,6 @@ func (s *settings) finish(fs *flag.FlagSet, options []option) error {
 		if err := o.set(s, o.def); err != nil {
 			panic(fmt.Sprintf("the default of %s: %v", o.name, err))
 		}
-	}
-	if len(s.resp) == 0 && s.http == "" {
-		return errors.New("nothing to listen on: both resp and http are empty")
 	}
 	if err := s.Validate(); err != nil {
 		return err

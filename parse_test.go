@@ -50,7 +50,23 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// An empty variable is as if unset, also where the empty value means something.
+// A subcommand with few options shares the file and the variables of serve.
+func TestFewOptions(t *testing.T) {
+	conf := file(t, 0o600, "sync no\ndir /a\n")
+	t.Setenv("CURT_HTTP", "nonsense")
+	s, err := parse([]string{"--config", conf, "in.csv", "--dir"}, "config", "dir")
+	if err != nil || s.Dir != "/a" || s.Sync != "" || s.http != "" || !reflect.DeepEqual(s.args, []string{"in.csv", "--dir"}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := parse([]string{"--sync", "no"}, "config", "dir"); err == nil {
+		t.Error("an option of serve was taken")
+	}
+	if _, err := parse([]string{"--config", file(t, 0o600, "synch no\n")}, "config", "dir"); err == nil {
+		t.Error("an option that does not exist was taken")
+	}
+}
+
+// O05: an empty variable is as if unset, also where the empty value means something.
 func TestEmptyVariable(t *testing.T) {
 	for _, o := range serveOptions() {
 		t.Setenv("CURT_"+strings.ToUpper(strings.ReplaceAll(o.name, "-", "_")), "")
@@ -63,7 +79,7 @@ func TestEmptyVariable(t *testing.T) {
 	}
 }
 
-// A password is text, whatever it looks like.
+// O05: a password is text, whatever it looks like.
 func TestPasswordIsText(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()

@@ -27,6 +27,9 @@ func serve(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if len(s.args) > 0 {
+		return fmt.Errorf("unexpected argument %q", s.args[0])
+	}
 	s.Logger = newLogger(s)
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()
