@@ -7,6 +7,7 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 FUZZTIME ?= 30s
 BENCH ?= .
 BENCHFLAGS ?=
+BENCHFLAGS ?=
 TESTFLAGS ?=
 
 .DEFAULT_GOAL := help
