@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curt/server/link"
 )
 
 func TestRoutes(t *testing.T) {
@@ -49,6 +51,12 @@ func TestRoutes(t *testing.T) {
 	}
 	equal(t, "look-ups of own routes", links.lookups.Load()-before, 0)
 	equal(t, "misses", s.Stats().Misses, 1)
+
+	for _, path := range []string{"healthz", "robots.txt", "favicon.ico", "sitemap.xml", ".well-known", "apple-touch-icon.png"} {
+		if !link.IsOwnRoute(path) { // a link with this name could not be reached
+			t.Errorf("%s may be a name", path)
+		}
+	}
 
 	healthy = false
 	a := s.get(t, "/healthz")

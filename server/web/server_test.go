@@ -222,6 +222,36 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A client that never shakes hands is let go when its time is over.
+func TestHandshakeDeadline(t *testing.T) {
+	cert, _ := certificate(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startOn(t, hasty{ln}, Options{TLS: &tls.Config{Certificates: []tls.Certificate{*cert}}})
+	c := s.dial(t)
+	equal(t, "answers", statuses(readAll(t, c)), "")
+	waitFor(t, func() bool { st := s.Stats(); return st.HandshakesFailed == 1 && st.Conns == 0 })
+}
+
+// hasty is a listener whose connections run out of time as soon as they have a deadline.
+type hasty struct{ net.Listener }
+
+type hastyConn struct{ net.Conn }
+
+func (h hasty) Accept() (net.Conn, error) {
+	c, err := h.Listener.Accept()
+	return hastyConn{c}, err
+}
+
+func (h hastyConn) SetDeadline(d time.Time) error {
+	if d.IsZero() {
+		return h.Conn.SetDeadline(d)
+	}
+	return h.Conn.SetDeadline(time.Now())
+}
+
 // An accept that fails for want of files is tried again; one that fails for good ends Serve.
 func TestAcceptErrors(t *testing.T) {
 	s, err := New(Options{})
