@@ -1,16 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"curt/codec/weburl"
 	"curt/server"
 	"curt/server/link"
 	"curt/storage"
@@ -53,13 +47,28 @@ func serveOptions() []option {
 			named[storage.SyncMode]{"always", storage.SyncAlways}, named[storage.SyncMode]{"everysec", storage.SyncEverySec}, named[storage.SyncMode]{"no", storage.SyncNo})},
 		{"", "cache-bytes", "SIZE", "256MiB", "memory for the store's blocks, as 300000000, 512MiB or 2gb", size(func(s *settings) *int64 { return &s.CacheBytes })},
 
-		{"Codes and targets", "alphabet", "NAME", "", "digits of codes: base62, or safe for print (none: as the store has it, a new one base62)", text(func(s *settings) *string { return &s.Codes.Alphabet })},
+		{"", "link-cache-bytes", "SIZE", "64MiB", "memory for links that are read often", size(func(s *settings) *int64 { return &s.LinkCache })},
+
+		{"Codes", "alphabet", "NAME", "", "digits of codes: base62, or safe for print (none: as the store has it, a new one base62)", text(func(s *settings) *string { return &s.Codes.Alphabet })},
 		{"", "code-length", "N", "", "characters of a code, 4 to 10 (none: as the store has it, a new one 7)", number(func(s *settings) *int { return &s.Codes.Length }, 4, 10)},
 		{"", "key-file", "FILE", "", "ring of keys, one `id hex64` a line, the last is active (none: the ring is in the store)", text(func(s *settings) *string { return &s.keyFile })},
-		{"", "max-url-bytes", "N", "2048", "longest target, 16 to 65536", number(func(s *settings) *int { return &s.MaxURLBytes }, 16, 64<<10)},
+		{"", "density-limit", "SHARE", "0.01", "share of all codes that may be issued before codes grow by a character", decimal(func(s *settings) *float64 { return &s.Codes.Density }, 1e-9, 1)},
+		{"", "code-source", "NAME", "sequence", "where codes come from when SHORTEN does not say: sequence, random, hash, snowflake", choice(func(s *settings) *link.CodeKind { return &s.CodeSource },
+			named[link.CodeKind]{"sequence", link.CodeSequence}, named[link.CodeKind]{"random", link.CodeRandom}, named[link.CodeKind]{"hash", link.CodeHash}, named[link.CodeKind]{"snowflake", link.CodeSnowflake})},
+		{"", "blocked-words", "FILE", "", "words that no made code holds, one a line (none: a public list)", blockedWords},
+		{"", "snowflake-worker", "N", "0", "this machine's number in snowflake ids", snowflakeWorker},
+		{"", "snowflake-worker-bits", "N", "10", "bits of the worker in snowflake ids", number(func(s *settings) *int { return &s.Snowflake.WorkerBits }, 0, 20)},
+		{"", "snowflake-sequence-bits", "N", "12", "bits of the sequence in snowflake ids", number(func(s *settings) *int { return &s.Snowflake.SequenceBits }, 1, 20)},
+		{"", "snowflake-epoch", "DAY", "2024-01-01", "day from which the time in snowflake ids counts", snowflakeEpoch},
+		{"", "snowflake-jitter", "N", "100", "a millisecond's first snowflake id is drawn from so many, so that ids tell no volume; 0 for none", snowflakeJitter},
+
+		{"Links", "max-url-bytes", "N", "2048", "longest target, 16 to 65536", number(func(s *settings) *int { return &s.MaxURLBytes }, 16, 64<<10)},
 		{"", "allow-host", "HOST", "", "name suffix, address or CIDR that may be a target although private; repeat it, or list with commas", allowHosts},
 		{"", "dedup", "MODE", "strict", "when a plain SHORTEN shares a link: strict (same target), loose (tracking words aside), off", choice(func(s *settings) *link.Dedup { return &s.Dedup },
 			named[link.Dedup]{"strict", link.DedupStrict}, named[link.Dedup]{"loose", link.DedupLoose}, named[link.Dedup]{"off", link.DedupOff})},
+		{"", "expired-retention", "SPAN", "30d", "how long an expired or used-up link is kept, as 30d or 12h", duration(func(s *settings) *time.Duration { return &s.Retention })},
+		{"", "never-ban", "HOST", "", "host that BANHOST never covers, with all below it; repeat it, or list with commas", neverBan},
+		{"", "max-shorten-rate", "N", "0", "new links a second and user; 0 for no limit", decimal(func(s *settings) *float64 { return &s.MaxShortenRate }, 0, 1e6)},
 
 		{"Redis clients", "requirepass", "PASSWORD", "", "password that clients must give (none: no password)", text(func(s *settings) *string { return &s.Password })},
 		{"", "protected-mode", "yes|no", "yes", "refuse clients from other machines while there is no password", yesNo(func(s *settings) *bool { return &s.ProtectedMode })},
@@ -81,132 +90,4 @@ func serveOptions() []option {
 		{"", "log-format", "FORMAT", "text", "text or json", choice(func(s *settings) *string { return &s.logFormat },
 			named[string]{"text", "text"}, named[string]{"json", "json"})},
 	}
-}
-
-// The setters below make one of an option's field.
-
-func text(field func(*settings) *string) func(*settings, string) error {
-	return func(s *settings, v string) error { *field(s) = v; return nil }
-}
-
-func number(field func(*settings) *int, low, high int) func(*settings, string) error {
-	return func(s *settings, v string) error {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < low || n > high {
-			return fmt.Errorf("must be a number from %d to %d", low, high)
-		}
-		*field(s) = n
-		return nil
-	}
-}
-
-func seconds(field func(*settings) *time.Duration) func(*settings, string) error {
-	return func(s *settings, v string) error {
-		n, err := strconv.ParseUint(v, 10, 31)
-		if err != nil {
-			return fmt.Errorf("must be a number of seconds")
-		}
-		*field(s) = time.Duration(n) * time.Second
-		return nil
-	}
-}
-
-func yesNo(field func(*settings) *bool) func(*settings, string) error {
-	return choice(field, named[bool]{"yes", true}, named[bool]{"no", false})
-}
-
-// named is a value with the word that stands for it.
-type named[T any] struct {
-	name  string
-	value T
-}
-
-func choice[T any](field func(*settings) *T, choices ...named[T]) func(*settings, string) error {
-	return func(s *settings, v string) error {
-		i := slices.IndexFunc(choices, func(c named[T]) bool { return c.name == v })
-		if i < 0 {
-			names := make([]string, len(choices))
-			for i, c := range choices {
-				names[i] = c.name
-			}
-			return fmt.Errorf("must be one of %s", strings.Join(names, ", "))
-		}
-		*field(s) = choices[i].value
-		return nil
-	}
-}
-
-func size(field func(*settings) *int64) func(*settings, string) error {
-	return func(s *settings, v string) error {
-		n, err := parseSize(v)
-		if err == nil {
-			*field(s) = n
-		}
-		return err
-	}
-}
-
-// parseSize reads a number of bytes, at least 1: 1048576, 1024KiB, 1mb. Units are powers of 1024, in any case.
-func parseSize(v string) (int64, error) {
-	digits := strings.TrimRight(strings.ToLower(v), "kmgib")
-	shift, ok := map[string]int{"": 0, "kib": 10, "kb": 10, "mib": 20, "mb": 20, "gib": 30, "gb": 30}[strings.ToLower(v[len(digits):])]
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if !ok || err != nil || n == 0 || n > 1<<62>>shift {
-		return 0, fmt.Errorf("must be a size as 300000000, 512MiB or 2gb")
-	}
-	return int64(n) << shift, nil
-}
-
-// each calls fn with the words of a list with commas; the empty value is no word.
-func each(v string, fn func(string) error) error {
-	for word := range strings.SplitSeq(v, ",") {
-		if word = strings.TrimSpace(word); word == "" {
-			continue
-		}
-		if err := fn(word); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func addresses(s *settings, v string) error {
-	return each(v, func(word string) error { s.resp = append(s.resp, word); return nil })
-}
-
-func allowHosts(s *settings, v string) error {
-	return each(v, func(word string) error {
-		a, err := weburl.ParseAllowed(word)
-		if err != nil {
-			return fmt.Errorf("%q: %w", word, err)
-		}
-		s.AllowHosts = append(s.AllowHosts, a)
-		return nil
-	})
-}
-
-func trustedProxies(s *settings, v string) error {
-	return each(v, func(word string) error {
-		p, err := netip.ParsePrefix(word)
-		if addr, aerr := netip.ParseAddr(word); aerr == nil {
-			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			return fmt.Errorf("%q is neither an address nor a CIDR", word)
-		}
-		s.HTTP.TrustedProxies = append(s.HTTP.TrustedProxies, p.Masked())
-		return nil
-	})
-}
-
-func unixPerm(s *settings, v string) error {
-	switch v {
-	case "0700", "700":
-		s.unixPerm = 0o700
-	case "0770", "770":
-		s.unixPerm = 0o770
-	default:
-		return fmt.Errorf("must be 0700 or 0770")
-	}
-	return nil
 }

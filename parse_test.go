@@ -127,6 +127,36 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
+func TestValues(t *testing.T) {
+	s := mustParse(t, "--expired-retention", "2d", "--snowflake-jitter", "0", "--snowflake-epoch", "2025-02-03", "--never-ban", "example.com,example.org",
+		"--blocked-words", file(t, 0o600, "# mine\nbad\n\n"), "--density-limit", "0.5", "--trusted-proxy", "10.1.2.3/8,::1")
+	if s.Retention != 48*time.Hour || s.Snowflake.Jitter != -1 || s.Snowflake.Epoch != time.Date(2025, 2, 3, 0, 0, 0, 0, time.UTC) || len(s.NeverBan) != 2 ||
+		!reflect.DeepEqual(s.BlockedWords, []string{"bad"}) || s.Codes.Density != 0.5 || s.HTTP.TrustedProxies[0].String() != "10.0.0.0/8" || s.HTTP.TrustedProxies[1].String() != "::1/128" {
+		t.Errorf("%+v", s)
+	}
+	if s := mustParse(t, "--blocked-words", file(t, 0o600, "")); s.BlockedWords == nil || len(s.BlockedWords) != 0 {
+		t.Error("an empty file of words is not the public list")
+	}
+	f := func(args ...string) {
+		t.Helper()
+		if _, err := parse(args); err == nil {
+			t.Errorf("%q was taken", args)
+		}
+	}
+	f("--expired-retention", "0d")
+	f("--expired-retention", "30")
+	f("--expired-retention", "-1h")
+	f("--expired-retention", "99999d")
+	f("--density-limit", "0")
+	f("--density-limit", "NaN")
+	f("--max-shorten-rate", "-1")
+	f("--snowflake-worker", "-1")
+	f("--snowflake-epoch", "yesterday")
+	f("--never-ban", "a b")
+	f("--blocked-words", "nowhere")
+	f("--code-source", "dice")
+}
+
 // Each value that stands in the help works.
 func TestValuesOfTheHelp(t *testing.T) {
 	for _, o := range serveOptions() {
