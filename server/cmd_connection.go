@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -21,10 +22,15 @@ func connectionCommands() []*command {
 		reply:   "bulk",
 		run:     func(c *call) error { c.w.Bulk(c.args[1]); return nil },
 	}, {
-		name: "quit", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagPubSub | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)",
+		name: "quit", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagPubSub, group: "connection", since: "0.1.0", complexity: "O(1)", immediate: true,
 		summary: "Closes the connection once every earlier reply is out",
 		reply:   "OK",
 		run:     quit,
+	}, {
+		name: "reset", arity: 1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagPubSub, group: "connection", since: "0.1.0", complexity: "O(N) with N the number of subscriptions and watched codes", immediate: true,
+		summary: "Makes the connection as new: RESP2, nobody's, with no name, transaction, watch, subscription, tracking or monitor",
+		reply:   "status: RESET",
+		run:     reset,
 	}, {
 		name: "select", arity: 2, flags: flagFast | flagLoading | flagStale, group: "connection", since: "0.1.0", complexity: "O(1)",
 		syntax:  "index",
@@ -32,13 +38,13 @@ func connectionCommands() []*command {
 		reply:   "OK. -ERR DB index is out of range",
 		run:     selectDB,
 	}, {
-		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipMonitor | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)",
+		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 1,
 		syntax:  "[username] password",
 		summary: "Authenticates the connection",
 		reply:   "OK. -WRONGPASS",
 		run:     auth,
 	}, {
-		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipMonitor | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)",
+		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 2,
 		syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
 		summary: "Greets the server and chooses the protocol, RESP2 or RESP3",
 		reply:   "map: server, version, proto, id, mode, role, modules. -NOPROTO, -WRONGPASS, -NOAUTH",
@@ -53,15 +59,21 @@ func clientCommand() *command {
 	}
 	return &command{name: "client", arity: -2, group: "connection", since: "0.1.0", complexity: "Depends on subcommand",
 		summary: "A container for commands about connections",
-		subs: []*command{
+		subs: append(trackingSubcommands(),
 			sub("id", 2, "", "Returns the connection's id", "integer", func(c *call) error { c.w.Int(c.session.conn.ID); return nil }),
 			sub("getname", 2, "", "Returns the connection's name", "bulk; null without a name", clientGetName),
 			sub("setname", 3, "connection-name", "Names the connection", "OK", clientSetName),
 			sub("setinfo", 4, "<LIB-NAME libname | LIB-VER libver>", "Names the client library", "OK", clientSetInfo),
-		}}
+		)}
 }
 
 func ping(c *call) error {
+	if len(c.args) <= 2 && c.session.onlySubscribes() {
+		c.w.Array(2) // in the form of a message
+		c.w.BulkString("pong")
+		c.w.Bulk(bytes.Join(c.args[1:], nil))
+		return nil
+	}
 	switch len(c.args) {
 	case 1:
 		c.w.SimpleString("PONG")
@@ -76,6 +88,18 @@ func ping(c *call) error {
 func quit(c *call) error {
 	c.w.SimpleString("OK")
 	c.session.conn.CloseAfterReply()
+	return nil
+}
+
+func reset(c *call) error {
+	sess := c.session
+	c.leave(sess)
+	sess.settle()
+	sess.setProto(2)
+	sess.name, sess.replies, sess.caching = "", repliesOn, false
+	sess.authenticated = c.opts.Password == ""
+	sess.conn.SetAuthenticated(sess.authenticated)
+	c.w.SimpleString("RESET")
 	return nil
 }
 
@@ -160,7 +184,7 @@ func hello(c *call) error {
 	if name != nil {
 		c.session.name = *name
 	}
-	c.w.SetProto(int(proto))
+	c.session.setProto(int(proto))
 	c.writeHello(proto)
 	return nil
 }

@@ -16,13 +16,13 @@ const maxMany = 10_000 // urls of an MSHORTEN, codes of an MRESOLVE
 
 func linkCommands() []*command {
 	return []*command{{
-		name: "shorten", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, group: "link", since: "0.1.0", complexity: "O(1)",
+		name: "shorten", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, group: "link", since: "0.1.0", complexity: "O(1)", newLinks: oneLink,
 		syntax:  "url [AS alias] " + shortenSyntax,
 		summary: "Makes a short link, or finds the one that a plain request may share",
 		reply:   "bulk: the code (with FULL: the short URL). -BADURL, -BADNAME, -EXISTS, -RESERVED, -BANNED, -EXHAUSTED, -OVERLOADED",
 		run:     shorten,
 	}, {
-		name: "mshorten", arity: -3, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of urls",
+		name: "mshorten", arity: -3, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of urls", newLinks: countedLinks,
 		syntax:  "numurls url [url ...] " + shortenSyntax,
 		summary: "Makes many short links with the same options",
 		reply:   "array, in order: the code or an error of each url. One point of durability, not atomic; at most 10,000 urls",
@@ -40,6 +40,17 @@ func linkCommands() []*command {
 		reply:   "array, in order: the target, or null when the link is unknown, gone or banned. At most 10,000 codes",
 		run:     mresolve,
 	}}
+}
+
+// oneLink and countedLinks say how many links a command may make: one, or the number that is its first argument.
+func oneLink([][]byte) int { return 1 }
+
+func countedLinks(args [][]byte) int {
+	n, err := parseInt(args[1])
+	if err != nil || n < 0 || n > maxMany {
+		return 0 // it will be refused
+	}
+	return int(n)
 }
 
 func shorten(c *call) error {

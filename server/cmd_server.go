@@ -147,6 +147,7 @@ func (s *Server) infoClients(b *strings.Builder) {
 	line(b, "connected_clients", s.resp.Count())
 	line(b, "maxclients", s.resp.Limits().MaxClients.Load())
 	line(b, "blocked_clients", 0)
+	line(b, "tracking_clients", s.tracking.on.Load())
 }
 
 func (s *Server) infoMemory(b *strings.Builder) {
@@ -179,6 +180,12 @@ func (s *Server) infoStats(b *strings.Builder) {
 	line(b, "keyspace_hits", s.stats.keyHits.Load())
 	line(b, "keyspace_misses", s.stats.keyMisses.Load())
 	line(b, "total_error_replies", s.stats.errorCount())
+	tracked := s.tracking.counts()
+	line(b, "pubsub_channels", s.pubsub.count(channels))
+	line(b, "pubsub_patterns", s.pubsub.count(patterns))
+	line(b, "tracking_total_keys", tracked.keys)
+	line(b, "tracking_total_items", tracked.items)
+	line(b, "tracking_total_prefixes", tracked.prefixes)
 }
 
 func (s *Server) infoReplication(b *strings.Builder) {

@@ -82,6 +82,10 @@ type command struct {
 	run        func(*call) error
 	subs       []*command
 
+	immediate bool                    // runs at once after MULTI, which queues the others
+	newLinks  func(args [][]byte) int // how many links it may make at most, for EXEC; nil: none
+	secrets   int                     // words from this position on are hidden from MONITOR and SLOWLOG; 0: none
+
 	parent *command
 	index  int // position among all commands and subcommands, for statistics
 }
@@ -92,6 +96,11 @@ func (c *command) fullName() string {
 		return c.parent.name + "|" + c.name
 	}
 	return c.name
+}
+
+// isClient reports that the command is CLIENT or one of its subcommands. A nil command is not.
+func (c *command) isClient() bool {
+	return c != nil && (c.name == "client" || c.parent != nil && c.parent.name == "client")
 }
 
 // fits reports whether a number of words is right.
@@ -186,6 +195,8 @@ type call struct {
 	args    [][]byte // the words, the command's name first (of a subcommand: its parent's)
 	w       *resp.Writer
 	links   *link.Service // inside EXEC: the view that sees the transaction's writes
+	tx      *transaction  // inside EXEC: what it carries out; a command must not wait then
+	owes    bool          // the reply tells of a change and waits for its sync
 }
 
 // ok answers OK when there is no error.

@@ -7,74 +7,110 @@ import (
 	"curt/server/resp"
 )
 
-// Opened gives a new connection its session.
-func (s *Server) Opened(c *resp.Conn) {
-	s.stats.connections.Add(1)
-	sess := &session{conn: c, authenticated: s.opts.Password == ""}
-	c.Session = sess
-	c.SetAuthenticated(sess.authenticated)
-}
-
-// Closed forgets a connection.
-func (s *Server) Closed(*resp.Conn) {}
-
-// Command carries out one command: find it, may it run now, run it, turn its error into a reply, and say what the reply waits for.
+// Command carries out one command: find it and see whether it may run now; queue it after MULTI, else run it.
 func (s *Server) Command(c *resp.Conn, args [][]byte) {
 	sess := c.Session.(*session)
+	sess.mark = c.W.Len()
 	cmd, err := s.look(sess, args)
-	if err != nil {
-		s.stats.refused(cmd, err)
-		c.W.Error(err.Error())
-		return
+	switch {
+	case err != nil:
+		s.refuse(sess, cmd, err)
+	case sess.tx != nil && !cmd.immediate:
+		s.enqueue(sess, cmd, args)
+	default:
+		s.run(sess, cmd, args)
 	}
-	s.run(sess, cmd, args)
+	if sess.caching && sess.tx == nil && !cmd.isClient() {
+		sess.caching = false // it was for this command
+	}
+	sess.dropReply()
 }
 
-// look finds the command that the words name, and checks that the session may run it now.
+// look finds the command that the words name, and checks that the session may run it now. With an error the command may be nil.
 func (s *Server) look(sess *session, args [][]byte) (*command, error) {
 	cmd := s.table.find(args[0])
 	if cmd != nil && len(cmd.subs) > 0 && len(args) > 1 {
 		sub := cmd.sub(args[1])
 		if sub == nil {
-			return cmd, s.whenAllowed(sess, cmd, errUnknownSub(args[1], cmd))
+			return cmd, whenAllowed(sess, errUnknownSub(args[1], cmd))
 		}
-		if sub != nil {
-			cmd = sub
-		}
+		cmd = sub
 	}
-	switch {
-	case cmd == nil:
-		return nil, s.whenAllowed(sess, cmd, errUnknown(args))
-	case !sess.authenticated && cmd.flags&flagNoAuth == 0:
-		return cmd, errNoAuth
-	case !cmd.fits(len(args)) || cmd.run == nil:
-		return cmd, errArity(cmd.fullName())
+	if cmd == nil {
+		return nil, whenAllowed(sess, errUnknown(args))
 	}
-	return cmd, nil
+	return cmd, sess.mayRun(cmd, len(args))
 }
 
 // whenAllowed tells a stranger nothing but that a password is needed.
-func (s *Server) whenAllowed(sess *session, _ *command, err error) error {
+func whenAllowed(sess *session, err error) error {
 	if !sess.authenticated {
 		return errNoAuth
 	}
 	return err
 }
 
-// run carries out a command that may run.
-func (s *Server) run(sess *session, cmd *command, args [][]byte) {
-	c := sess.conn
-	start := time.Now()
-	sess.lastCmd = cmd
-	mark := c.W.Len()
-	err := cmd.run(&call{Server: s, session: sess, cmd: cmd, args: args, w: c.W, links: s.links})
-	if err != nil {
-		c.W.Truncate(mark)
-		c.W.Error(s.explain(cmd, err))
-	} else if cmd.flags&flagWrite != 0 {
-		c.Owe(s.links.Ticket())
+// mayRun is nil, or the first reason why a command must not run now.
+func (s *session) mayRun(cmd *command, words int) error {
+	switch {
+	case !s.authenticated && cmd.flags&flagNoAuth == 0:
+		return errNoAuth
+	case !cmd.fits(words) || cmd.run == nil:
+		return errArity(cmd.fullName())
+	case s.tx != nil && cmd.flags&flagNoMulti != 0:
+		return errNotInMulti
+	case cmd.flags&flagPubSub == 0 && s.onlySubscribes():
+		return errSubscribed(cmd.fullName())
+	case s.monitoring && cmd.flags&(flagReadonly|flagWrite) != 0:
+		return errMonitoring
 	}
-	s.stats.ran(cmd, time.Since(start), err)
+	return nil
+}
+
+// refuse answers a command that does not run. Its transaction will not run either.
+func (s *Server) refuse(sess *session, cmd *command, err error) {
+	switch {
+	case cmd != nil && cmd.name == "exec":
+		s.endTransaction(sess)
+		err = replyError("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(err.Error(), "ERR "))
+	case sess.tx != nil:
+		sess.tx.spoilt = true
+	}
+	s.stats.refused(cmd, err)
+	sess.conn.W.Error(err.Error())
+}
+
+// run carries out a command that may run, and says what its reply waits for.
+func (s *Server) run(sess *session, cmd *command, args [][]byte) {
+	sess.lastCmd = cmd
+	c := &sess.running
+	*c = call{Server: s, session: sess, cmd: cmd, args: args, w: sess.conn.W, links: sess.links}
+	s.carryOut(c)
+	if c.owes {
+		sess.conn.Owe(s.links.Ticket())
+	}
+	c.args = nil // the words may be a large buffer's
+}
+
+// carryOut runs the handler and turns its error into the reply. EXEC calls it for each command of the transaction.
+func (s *Server) carryOut(c *call) error {
+	start := time.Now()
+	mark := c.w.Len()
+	s.track(c)
+	err := c.cmd.run(c)
+	if err != nil {
+		c.w.Truncate(mark)
+		c.w.Error(s.explain(c.cmd, err))
+	}
+	c.owes = c.owes || err == nil && c.cmd.flags&flagWrite != 0
+	s.ran(c, time.Since(start), err)
+	return err
+}
+
+// ran is told of every command that was carried out: all that watches commands go by begins here.
+func (s *Server) ran(c *call, took time.Duration, err error) {
+	s.stats.ran(c.cmd, took, err)
+	s.monitors.feed(c)
 }
 
 // explain is the text of an error; a fault of ours is logged and masked.

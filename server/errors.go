@@ -26,6 +26,13 @@ const (
 	errInternal     replyError = "ERR internal error"
 	errDiskLow      replyError = "MISCONF the disk is nearly full: commands that grow the store are refused; BAN, UNBAN, DEL, EXPIRE and reads go on"
 	errHelloNoAuth  replyError = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errNotInMulti   replyError = "ERR Command not allowed inside a transaction"
+	errMultiNested  replyError = "ERR MULTI calls can not be nested"
+	errExecNoMulti  replyError = "ERR EXEC without MULTI"
+	errDiscardMulti replyError = "ERR DISCARD without MULTI"
+	errWatchInMulti replyError = "ERR WATCH inside MULTI is not allowed"
+	errExecAbort    replyError = "EXECABORT Transaction discarded because of previous errors."
+	errMonitoring   replyError = "ERR Replica can't interact with the keyspace"
 	errProtoVersion replyError = "ERR Protocol version is not an integer or out of range"
 )
 
@@ -35,6 +42,10 @@ func errArity(name string) error {
 
 func errExpireTime(name string) error {
 	return replyError(fmt.Sprintf("ERR invalid expire time in '%s' command", name))
+}
+
+func errSubscribed(name string) error {
+	return replyError(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", name))
 }
 
 // known maps what the service says to words on the wire.

@@ -39,6 +39,7 @@ type Options struct {
 
 	MaxClients  int           // RESP connections at a time; 0: 10000
 	IdleTimeout time.Duration // closes idle RESP connections; 0: never
+	TrackedKeys int           // that clients which track may have cached, for one more some other is invalidated; 0: 1,000,000
 	AllowKeys   bool          // lets KEYS run
 	AllowFlush  bool          // lets FLUSHALL and FLUSHDB run
 
@@ -83,6 +84,9 @@ func (o *Options) Validate() error {
 	}
 	if o.MaxClients < 0 {
 		complain("maxclients: %d is negative", o.MaxClients)
+	}
+	if o.TrackedKeys < 0 {
+		complain("tracking-table-max-keys: %d is negative", o.TrackedKeys)
 	}
 	if o.BaseURL != "" {
 		u, err := url.Parse(o.BaseURL)

@@ -43,6 +43,14 @@ type Server struct {
 	runID   string       // 40 hex digits, new at each start
 	tcpPort atomic.Int64 // of the RESP listener, for INFO
 
+	watches  watches
+	tracking *tracking
+	pubsub   *pubsub
+	monitors monitors
+
+	stop       chan struct{} // closed to end the background work
+	background sync.WaitGroup
+
 	mu       sync.Mutex
 	httpAddr atomic.Pointer[string] // where FULL's default base URL points
 	closed   bool                   // guarded by mu
@@ -64,25 +72,52 @@ func Open(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err // it names the folder
 	}
-	links, err := link.Open(store, link.Options{
+	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: newTable(families()...), started: o.Now(), runID: newRunID(),
+		pubsub: newPubsub(), stop: make(chan struct{})}
+	s.tracking = newTracking(cmp.Or(o.TrackedKeys, 1_000_000), s.sessionOf)
+	s.links, err = link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
 		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan,
 		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
-		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
+		Policy:   &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
+		OnChange: s.changed,
 	})
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
 	}
-	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, links: links, table: newTable(families()...), started: o.Now(), runID: newRunID()}
 	s.stats = newStats(s.table.count)
 	s.resp = resp.NewServer(s, resp.Config{MaxClients: o.MaxClients, IdleTimeout: o.IdleTimeout, Durability: store, Admit: s.admit, Now: o.Now, Log: o.Logger})
 	if s.web, err = s.newWeb(); err != nil {
-		links.Close()
+		s.links.Close()
 		store.Close()
 		return nil, err
 	}
+	s.background.Go(s.expireTracked)
 	return s, nil
+}
+
+// changed hears of every change of a link, as link.Options.OnChange.
+func (s *Server) changed(ch link.Changes) {
+	s.watches.changed(&ch)
+	s.tracking.changed(&ch)
+	s.pubsub.events(ch.Events, s.store.Ticket)
+}
+
+// expireEvery is how often tracked keys whose time is over are looked for.
+const expireEvery = 250 * time.Millisecond
+
+func (s *Server) expireTracked() {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.tracking.expire(s.now().UnixMilli())
+		case <-s.stop:
+			return
+		}
+	}
 }
 
 // newRunID is what tells one run of the server from the next, as Redis's run_id.
@@ -94,7 +129,8 @@ func newRunID() string {
 
 // families are all commands, a group each.
 func families() [][]*command {
-	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands()}
+	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands(),
+		transactionCommands(), pubsubCommands(), monitorCommands()}
 }
 
 // Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.
@@ -129,6 +165,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.resp.Shutdown(ctx)
 	wait.Wait()
 	err = cmp.Or(err, browsers)
+	close(s.stop)
+	s.background.Wait()
 	s.links.Close()
 	return cmp.Or(err, s.store.Close())
 }

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"curt/server/link"
+	"curt/server/resp"
+)
+
+func transactionCommands() []*command {
+	const flags = flagLoading | flagStale | flagFast
+	return []*command{{
+		name: "multi", arity: 1, flags: flags, group: "transactions", since: "0.1.0", complexity: "O(1)", immediate: true,
+		summary: "Begins a transaction: what follows is queued until EXEC",
+		reply:   "OK. -ERR MULTI calls can not be nested",
+		run:     multi,
+	}, {
+		name: "exec", arity: 1, flags: flagLoading | flagStale | flagSkipSlowlog, group: "transactions", since: "0.1.0", complexity: "Depends on the queued commands", immediate: true,
+		summary: "Carries out the queued commands, alone, all or none",
+		reply:   "array: the reply of each command, errors among them; null when a watched link changed. -EXECABORT, -ERR EXEC without MULTI, -OVERLOADED",
+		run:     exec,
+	}, {
+		name: "discard", arity: 1, flags: flags, group: "transactions", since: "0.1.0", complexity: "O(N) with N the number of queued commands", immediate: true,
+		summary: "Drops the queued commands and forgets what was watched",
+		reply:   "OK. -ERR DISCARD without MULTI",
+		run:     discard,
+	}, {
+		name: "watch", arity: -2, flags: flags, keys: manyKeys, group: "transactions", since: "0.1.0", complexity: "O(1) for every code", immediate: true,
+		syntax:  "code [code ...]",
+		summary: "Lets the next EXEC fail if one of these links changes before it, expires or is banned; clicks are no change",
+		reply:   "OK. -ERR WATCH inside MULTI is not allowed",
+		run:     watch,
+	}, {
+		name: "unwatch", arity: 1, flags: flags, group: "transactions", since: "0.1.0", complexity: "O(1)",
+		summary: "Forgets what was watched",
+		reply:   "OK",
+		run:     func(c *call) error { c.watches.forget(&c.session.watch); return c.ok(nil) },
+	}}
+}
+
+// Limits of what MULTI queues.
+const (
+	maxQueued      = 100_000
+	maxQueuedBytes = 32 << 20 // words with what it costs to keep them
+	wordCost       = 40
+)
+
+// transaction is what a session queues between MULTI and EXEC.
+type transaction struct {
+	queue    []queued
+	bytes    int
+	writes   bool
+	newLinks int      // that the queued commands may make
+	spoilt   bool     // a command was refused: EXEC will be too
+	after    []func() // what the commands do once the commit is visible
+}
+
+// queued is a command with its own copy of its words.
+type queued struct {
+	cmd  *command
+	args [][]byte
+}
+
+func (t *transaction) add(cmd *command, args [][]byte) error {
+	size := 0
+	for _, a := range args {
+		size += len(a) + wordCost
+	}
+	if len(t.queue) == maxQueued || t.bytes+size > maxQueuedBytes {
+		t.spoilt = true
+		return replyError("ERR the transaction is too large: at most 100000 commands and 32 MiB")
+	}
+	t.bytes += size
+	text := make([]byte, 0, size-len(args)*wordCost)
+	words := make([][]byte, len(args))
+	for i, a := range args {
+		text = append(text, a...)
+		words[i] = text[len(text)-len(a) : len(text) : len(text)]
+	}
+	t.queue = append(t.queue, queued{cmd, words})
+	t.writes = t.writes || cmd.flags&flagWrite != 0
+	if cmd.newLinks != nil {
+		t.newLinks += cmd.newLinks(words)
+	}
+	return nil
+}
+
+// enqueue keeps a command for EXEC.
+func (s *Server) enqueue(sess *session, cmd *command, args [][]byte) {
+	if err := sess.tx.add(cmd, args); err != nil {
+		s.refuse(sess, cmd, err)
+		return
+	}
+	sess.counts.queued.Add(1)
+	sess.conn.W.SimpleString("QUEUED")
+}
+
+// endTransaction forgets the queue and what was watched.
+func (s *Server) endTransaction(sess *session) {
+	sess.tx = nil
+	sess.counts.queued.Store(0)
+	s.watches.forget(&sess.watch)
+}
+
+func multi(c *call) error {
+	if c.session.tx != nil {
+		return errMultiNested
+	}
+	c.session.tx = &transaction{}
+	c.session.counts.queued.Store(1)
+	return c.ok(nil)
+}
+
+func discard(c *call) error {
+	if c.session.tx == nil {
+		return errDiscardMulti
+	}
+	c.endTransaction(c.session)
+	return c.ok(nil)
+}
+
+func watch(c *call) error {
+	if c.session.tx != nil {
+		return errWatchInMulti
+	}
+	for _, code := range c.args[1:] {
+		if err := c.watches.add(&c.session.watch, string(code), c.links); err != nil {
+			return err
+		}
+	}
+	return c.ok(nil)
+}
+
+// errWatched says that a watched link changed.
+var errWatched = errors.New("a watched link changed")
+
+func exec(c *call) error {
+	tx := c.session.tx
+	if tx == nil {
+		return errExecNoMulti
+	}
+	defer c.endTransaction(c.session)
+	if tx.spoilt {
+		return errExecAbort
+	}
+	results := resp.NewWriter(c.w.Proto())
+	err := tx.alone(c.links, func(links *link.Service) error { return c.execute(tx, links, results) })
+	if errors.Is(err, errWatched) {
+		c.w.NullArray()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, fn := range tx.after {
+		fn()
+	}
+	c.w.Array(len(tx.queue))
+	c.w.Raw(results.Bytes())
+	return nil
+}
+
+// alone runs fn while nobody changes anything; a transaction that only reads needs no batch.
+func (t *transaction) alone(links *link.Service, fn func(*link.Service) error) error {
+	if t.writes {
+		return links.Exec(context.Background(), t.newLinks, fn)
+	}
+	return links.Still(fn)
+}
+
+// execute runs the queued commands on the view that belongs to the transaction. Errors are results; a fault of ours
+// undoes all of it.
+func (c *call) execute(tx *transaction, links *link.Service, results *resp.Writer) error {
+	changed, err := c.session.watch.changed(links)
+	if err != nil {
+		return err
+	}
+	if changed {
+		return errWatched
+	}
+	for _, q := range tx.queue {
+		one := &call{Server: c.Server, session: c.session, cmd: q.cmd, args: q.args, w: results, links: links, tx: tx}
+		if err := c.carryOut(one); err != nil {
+			if _, fault := errorText(err); fault {
+				return errInternal
+			}
+		}
+		c.owes = c.owes || one.owes
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"curt/server/link"
+	"curt/server/resp"
+)
+
+// topicKind says what a subscription names.
+type topicKind int
+
+const (
+	channels topicKind = iota
+	patterns
+)
+
+// subscribers are the sessions behind one channel or pattern.
+type subscribers map[*session]struct{}
+
+// pubsub brings messages to subscribers. It is safe for concurrent use. A publisher pays for every subscriber's queue, and never
+// waits for one: whoever does not read is dropped at the limit of pushes.
+type pubsub struct {
+	mu     sync.RWMutex
+	topics [2]map[string]subscribers // by kind and name; guarded by mu
+}
+
+func newPubsub() *pubsub {
+	return &pubsub{topics: [2]map[string]subscribers{channels: {}, patterns: {}}}
+}
+
+// Limits of subscriptions.
+const (
+	maxSubscriptions = 100_000
+	maxTopic         = 4096 // bytes of a channel or pattern
+)
+
+// subscribe adds a subscription. It is no error to have it already.
+func (p *pubsub) subscribe(sess *session, kind topicKind, name string) {
+	if sess.topics[kind] == nil {
+		sess.topics[kind] = map[string]struct{}{}
+	}
+	sess.topics[kind][name] = struct{}{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	by := p.topics[kind][name]
+	if by == nil {
+		by = subscribers{}
+		p.topics[kind][name] = by
+	}
+	by[sess] = struct{}{}
+}
+
+// unsubscribe ends a subscription: when it returns, no more messages are queued for it.
+func (p *pubsub) unsubscribe(sess *session, kind topicKind, name string) {
+	if _, ok := sess.topics[kind][name]; !ok {
+		return
+	}
+	delete(sess.topics[kind], name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	by := p.topics[kind][name]
+	delete(by, sess)
+	if len(by) == 0 {
+		delete(p.topics[kind], name)
+	}
+}
+
+// leave ends all subscriptions.
+func (p *pubsub) leave(sess *session) {
+	for kind := range sess.topics {
+		for name := range sess.topics[kind] {
+			p.unsubscribe(sess, topicKind(kind), name)
+		}
+	}
+}
+
+// publish queues a message for all who hear channel, to leave when ticket is synced, and returns how many they are: a
+// session counts once for the channel and once for each pattern.
+func (p *pubsub) publish(channel string, ticket uint64, message []byte) int {
+	return p.match(channel, func(pattern string, by subscribers) {
+		f := &frame{write: func(w *resp.Writer) { writeMessage(w, pattern, channel, message) }}
+		for sess := range by {
+			sess.push(ticket, f)
+		}
+	})
+}
+
+func writeMessage(w *resp.Writer, pattern, channel string, message []byte) {
+	if pattern == "" {
+		w.Push(3)
+		w.BulkString("message")
+	} else {
+		w.Push(4)
+		w.BulkString("pmessage")
+		w.BulkString(pattern)
+	}
+	w.BulkString(channel)
+	w.Bulk(message)
+}
+
+// receivers is what publish would return.
+func (p *pubsub) receivers(channel string) int {
+	return p.match(channel, func(string, subscribers) {})
+}
+
+// match calls fn, which must not block, for the channel itself (pattern "") and for each pattern that it fits, where there are
+// subscribers.
+func (p *pubsub) match(channel string, fn func(pattern string, by subscribers)) (receivers int) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if by := p.topics[channels][channel]; len(by) > 0 {
+		fn("", by)
+		receivers += len(by)
+	}
+	for pattern, by := range p.topics[patterns] {
+		if globMatch(pattern, channel) {
+			fn(pattern, by)
+			receivers += len(by)
+		}
+	}
+	return receivers
+}
+
+// channels lists the channels that have subscribers and fit a pattern, sorted.
+func (p *pubsub) channels(pattern string) []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var list []string
+	for name := range p.topics[channels] {
+		if globMatch(pattern, name) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// subscribed is the number of a channel's subscribers, those of patterns aside.
+func (p *pubsub) subscribed(channel string) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.topics[channels][channel])
+}
+
+// count is the number of different channels or patterns that have subscribers.
+func (p *pubsub) count(kind topicKind) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.topics[kind])
+}
+
+// linkEvent and hostEvent are the messages of the channels link:<code> and host:<host>.
+type linkEvent struct {
+	Event  string `json:"event"` // created, retargeted, renamed, banned, unbanned, expired, used-up, revived, deleted
+	Code   string `json:"code"`
+	Target string `json:"target"`
+	Tenant string `json:"tenant"`
+	Time   int64  `json:"time"` // unix ms UTC
+}
+
+type hostEvent struct {
+	Event string `json:"event"` // banned, unbanned
+	Host  string `json:"host"`
+	Time  int64  `json:"time"` // unix ms UTC
+}
+
+// events publishes what happened, to leave when ticket is synced: nobody hears of a change that a crash could take back.
+func (p *pubsub) events(list []link.Event, ticket func() uint64) {
+	if len(list) == 0 || p.count(channels)+p.count(patterns) == 0 {
+		return
+	}
+	for _, e := range list {
+		if e.Host != "" {
+			p.publish("host:"+e.Host, ticket(), eventText(hostEvent{e.Kind, e.Host, e.Time}))
+		} else {
+			p.publish("link:"+e.Code, ticket(), eventText(linkEvent{e.Kind, e.Code, e.Target, e.Tenant, e.Time}))
+		}
+	}
+}
+
+// eventText is an event as JSON on one line, with & < > as they are.
+func eventText(event any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(event); err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// sorted lists the names of a session's subscriptions.
+func sorted(set map[string]struct{}) []string { return slices.Sorted(maps.Keys(set)) }
