@@ -102,6 +102,7 @@ func errorWords() []explained {
 		{"DENIED", "protected mode: without a password only this machine gets in"},
 		{"NOAUTH", "authenticate first"},
 		{"WRONGPASS", "the user or the password is wrong"},
+		{"EXECABORT", "the transaction was dropped, because a command was refused while it was queued"},
 		{"NOPROTO", "HELLO asked for a protocol other than 2 and 3"},
 	}
 }

@@ -251,15 +251,21 @@ func (t *tracking) broadcast(by *session, keys []string) {
 		return
 	}
 	changed := map[string][]string{}
+	var order []string
 	for _, key := range keys {
 		for n := range len(key) + 1 {
-			if prefix := key[:n]; t.prefixes[prefix] != nil && !slices.Contains(changed[prefix], key) {
-				changed[prefix] = append(changed[prefix], key)
+			prefix := key[:n]
+			if t.prefixes[prefix] == nil || slices.Contains(changed[prefix], key) {
+				continue
 			}
+			if changed[prefix] == nil {
+				order = append(order, prefix)
+			}
+			changed[prefix] = append(changed[prefix], key)
 		}
 	}
-	for prefix, keys := range changed {
-		f := invalidation(keys)
+	for _, prefix := range order {
+		f := invalidation(changed[prefix])
 		for tr := range t.prefixes[prefix] {
 			t.send(tr, by, f)
 		}

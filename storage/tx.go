@@ -28,6 +28,14 @@ func (t *Tx) Discard() {
 	}
 }
 
+// Links returns the number of links that the store will have after Commit.
+func (t *Tx) Links() int64 {
+	if t.wiped {
+		return t.links
+	}
+	return t.store.Links() + t.links
+}
+
 func (t *Tx) note(err error) {
 	if t.err == nil {
 		t.err = err

@@ -18,6 +18,7 @@ import (
 //
 //	start [password=P] [base-url=U] [allow-flush] [allow-keys] [max-url-bytes=N] [loose]   a new server on a new disk
 //	redis [proto=3] [client=NAME] [raw]     a command a line, as typed into redis-cli; replies as it shows them, or as raw bytes
+//	receive [proto=3] [client=NAME] [n=N]   N messages (1) that come without a command
 //	http [method=M] [body]                  a path a line; status and headers
 //	advance 1h30m                           moves the clock
 //	restart                                 clean
@@ -51,6 +52,8 @@ func (s *session) run(d *datadriven.TestData) string {
 		s.start(d)
 	case "redis":
 		return s.redis(d)
+	case "receive":
+		return s.receive(d)
 	case "http":
 		return s.http(d)
 	case "info":
@@ -100,8 +103,8 @@ func (s *session) start(d *datadriven.TestData) {
 	})
 }
 
-// redis runs each line on the connection that the directive names; each connection greets in the protocol it is first used with.
-func (s *session) redis(d *datadriven.TestData) string {
+// client is the connection that the directive names; each connection greets in the protocol it is first used with.
+func (s *session) client(d *datadriven.TestData) *client {
 	proto, name := "2", ""
 	d.MaybeScanArgs(s.t, "proto", &proto)
 	d.MaybeScanArgs(s.t, "client", &name)
@@ -113,6 +116,22 @@ func (s *session) redis(d *datadriven.TestData) string {
 			c.Do("HELLO", "3")
 		}
 	}
+	return c
+}
+
+func (s *session) receive(d *datadriven.TestData) string {
+	n := 1
+	d.MaybeScanArgs(s.t, "n", &n)
+	var b strings.Builder
+	for range n {
+		b.WriteString(s.client(d).Receive().String() + "\n")
+	}
+	return b.String()
+}
+
+// redis runs each line on the connection that the directive names.
+func (s *session) redis(d *datadriven.TestData) string {
+	c := s.client(d)
 	var b strings.Builder
 	for line := range strings.Lines(d.Input) {
 		words, err := splitLine(repeat(strings.TrimSuffix(line, "\n")))

@@ -154,7 +154,12 @@ func (s *Service) Close() {
 func (s *Service) Ticket() uint64 { return s.store.Ticket() }
 
 // Links is the number of stored links.
-func (s *Service) Links() int64 { return s.store.Links() }
+func (s *Service) Links() int64 {
+	if s.batch != nil {
+		return s.batch.tx.Links()
+	}
+	return s.store.Links()
+}
 
 // FilterReady reports that look-ups of unknown names are answered from memory.
 func (s *Service) FilterReady() bool { p := s.names.pair.Load(); return p != nil && p.now != nil }
