@@ -150,8 +150,11 @@ func (s *Service) Ban(code, reason string) error {
 // when the link was not banned.
 func (s *Service) Unban(code string) error {
 	err := s.edit(code, nil, func(c *change, old *storage.Link) error {
-		if old.Target != "" {
-			c.tx.DeleteBannedTarget(makeKey(old.Tenant, old.Target))
+		target := makeKey(old.Tenant, old.Target)
+		if _, banned, err := c.tx.BannedTarget(target); err != nil {
+			return err
+		} else if banned {
+			c.tx.DeleteBannedTarget(target)
 		}
 		if old.Flags&storage.Banned == 0 {
 			return nil
