@@ -151,7 +151,7 @@ func TestCodesShowNoOrder(t *testing.T) { // C18
 func TestOtherSpellingsLeadNowhere(t *testing.T) { // C21
 	n := start(t)
 	seed := newSeed(t)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := newRand(seed)
 	codes := map[string]bool{}
 	for i := range 50 {
 		codes[n.Must("SHORTEN", fmt.Sprintf("https://example.com/%d", i)).text] = true
@@ -255,6 +255,9 @@ func TestBadNumbers(t *testing.T) { // V12, V13
 	}
 	n.Want(`"later"`, "SHORTEN", "https://example.com/x", "EXAT", "4000000000", "AS", "later") // one bound alone is enough
 }
+
+// newRand is a source that gives the same numbers for the same seed.
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // newSeed is a new seed for a random test, which it prints.
 func newSeed(tb testing.TB) uint64 {

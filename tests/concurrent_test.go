@@ -2,6 +2,7 @@ package tests
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -205,5 +206,38 @@ func TestMixedChangesOfHotKeys(t *testing.T) { // R06
 	}
 	if links := n.Info("curt_links"); live > links {
 		t.Errorf("SCAN finds %d live links, %d are stored", live, links)
+	}
+}
+
+// TestLongCommands: as many words as a command may have, in one piece and in pieces that end anywhere.
+func TestLongCommands(t *testing.T) {
+	n := start(t)
+	for _, count := range []int{255, 256, 257, 1000, 10_000} {
+		many := []string{"MSHORTEN", fmt.Sprint(count)}
+		for i := range count {
+			many = append(many, fmt.Sprintf("https://example.com/%d/%d", count, i))
+		}
+		codes := n.Dial().Do(many...)
+		if len(codes.list) != count {
+			t.Fatalf("MSHORTEN of %d: %.200s", count, codes)
+		}
+		get := append([]string{"MGET"}, codes.texts()...)
+		for _, piece := range []int{1 << 20, 4096, 1000, 33} {
+			c := n.Dial()
+			for part := range slices.Chunk(appendCommand(nil, get...), piece) {
+				c.SendRaw(string(part))
+			}
+			if targets := c.Receive().texts(); !slices.Equal(targets, many[2:]) {
+				t.Fatalf("MGET of %d in pieces of %d bytes: %.200q...", count, piece, targets)
+			}
+			c.Do("PING")
+		}
+	}
+	c := n.Dial()
+	if r := c.Do(append([]string{"MRESOLVE"}, slices.Repeat([]string{"x"}, 10_001)...)...); !r.isError() {
+		t.Errorf("MRESOLVE of 10,001 codes answers %d elements", len(r.list))
+	}
+	if r := c.Do("PING"); r.String() != "PONG" {
+		t.Error(r)
 	}
 }

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,9 @@ import (
 // disk is a file system whose syncs of the log can be held up, and that says how full it is.
 type disk struct {
 	vfs.FS
-	logSyncs atomic.Int64 // that were begun
-	free     atomic.Int64 // bytes free, negative: as the file system says
+	logSyncs  atomic.Int64 // that were begun
+	free      atomic.Int64 // bytes free, negative: as the file system says
+	failReads atomic.Bool  // reads of tables fail with errRead
 
 	mu   sync.Mutex
 	held chan struct{} // syncs of the log wait until it is closed; guarded by mu
@@ -61,6 +63,14 @@ func (d *disk) ReuseForWrite(oldname, name string, c vfs.DiskWriteCategory) (vfs
 	return d.wrap(name, f, err)
 }
 
+func (d *disk) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.FS.Open(name, o...)
+	if err != nil || !strings.HasSuffix(name, ".sst") {
+		return f, err
+	}
+	return &tableFile{f, d}, nil
+}
+
 func (d *disk) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	if err != nil || !strings.HasSuffix(name, ".log") {
 		return f, err
@@ -83,3 +93,19 @@ type logFile struct {
 
 func (f *logFile) Sync() error     { f.disk.syncing(); return f.File.Sync() }
 func (f *logFile) SyncData() error { f.disk.syncing(); return f.File.SyncData() }
+
+// errRead is what a disk says that can't read.
+var errRead = errors.New("input/output error on purpose")
+
+// tableFile is a table of the store that is read.
+type tableFile struct {
+	vfs.File
+	disk *disk
+}
+
+func (f *tableFile) ReadAt(p []byte, off int64) (int, error) {
+	if f.disk.failReads.Load() {
+		return 0, errRead
+	}
+	return f.File.ReadAt(p, off)
+}

@@ -8,6 +8,7 @@ package tests
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,7 +17,12 @@ import (
 var long = flag.Bool("long", false, "run the random, crash and load tests at full length")
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")) // one a process, for ever
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), // one a process, for ever
+		goleak.Cleanup(func(code int) {
+			removeProgram()
+			os.Exit(code)
+		}))
 }
 
 // scale picks how much of something a test does: little with -short or -race, the usual amount, or all with -long.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -144,13 +145,18 @@ func (l *ledger) check(tb testing.TB, c *client) {
 	tb.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for code, target := range l.links {
-		r := c.Do("GET", code)
-		switch {
-		case l.doubts[code]:
-			l.links[code] = r.text
-		case r.text != target:
-			tb.Errorf("%s led to %q when it was acknowledged, now to %s", code, target, r)
+	for codes := range slices.Chunk(slices.Sorted(maps.Keys(l.links)), 1000) {
+		r := c.Do(append([]string{"MGET"}, codes...)...)
+		if r.isError() {
+			tb.Fatalf("MGET of %d codes: %s", len(codes), r)
+		}
+		for i, code := range codes {
+			found := r.list[i].text
+			if l.doubts[code] {
+				l.links[code] = found
+			} else if found != l.links[code] {
+				tb.Errorf("%s led to %q when that was acknowledged, now to %q", code, l.links[code], found)
+			}
 		}
 	}
 	clear(l.doubts)
@@ -203,7 +209,7 @@ func (l *ledger) load(tb testing.TB, c *client, rng *rand.Rand, label string) {
 // nothing acknowledged is lost, and no code is issued twice over all lives of the store.
 func TestPowerCuts(t *testing.T) {
 	seed := newSeed(t)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := newRand(seed)
 	n := start(t, func(o *server.Options) { o.CacheBytes = 8 << 20 })
 	l := newLedger()
 	for life := range scale(8, 25, 1000) {
@@ -227,7 +233,7 @@ func (n *node) underLoad(l *ledger, rng *rand.Rand, label string, clients int) *
 	n.tb.Helper()
 	var wg sync.WaitGroup
 	for i := range clients {
-		c, r := n.Dial(), rand.New(rand.NewPCG(rng.Uint64(), 1))
+		c, r := n.Dial(), newRand(rng.Uint64())
 		wg.Go(func() { l.load(n.tb, c, r, fmt.Sprintf("%s-%d", label, i)) })
 	}
 	return &wg
