@@ -13,8 +13,9 @@ import (
 
 // listeners are the bound sockets.
 type listeners struct {
-	resp []net.Listener
-	http net.Listener // nil: no HTTP
+	resp  []net.Listener
+	http  net.Listener // nil: no HTTP
+	admin net.Listener // nil: none
 }
 
 // listen binds every socket, or none.
@@ -31,15 +32,20 @@ func listen(s *settings) (*listeners, error) {
 		}
 		l.resp = append(l.resp, ln)
 	}
-	if s.http == "" {
-		return l, nil
+	for _, one := range []struct {
+		name, address string
+		ln            *net.Listener
+	}{{"http", s.http, &l.http}, {"admin", s.admin, &l.admin}} {
+		if one.address == "" {
+			continue
+		}
+		ln, err := net.Listen("tcp", one.address)
+		if err != nil {
+			l.close()
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		*one.ln = ln
 	}
-	ln, err := net.Listen("tcp", s.http)
-	if err != nil {
-		l.close()
-		return nil, fmt.Errorf("http: %w", err)
-	}
-	l.http = ln
 	return l, nil
 }
 
@@ -47,8 +53,10 @@ func (l *listeners) close() {
 	for _, ln := range l.resp {
 		ln.Close()
 	}
-	if l.http != nil {
-		l.http.Close()
+	for _, ln := range []net.Listener{l.http, l.admin} {
+		if ln != nil {
+			ln.Close()
+		}
 	}
 }
 

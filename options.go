@@ -18,6 +18,7 @@ type settings struct {
 	resp      []string // host:port or unix:PATH
 	unixPerm  fs.FileMode
 	http      string // host:port; empty: no HTTP
+	admin     string // host:port; empty: none
 	keyFile   string
 	logLevel  slog.Level
 	logFormat string
@@ -41,6 +42,7 @@ func serveOptions() []option {
 		{"", "resp", "ADDR", "127.0.0.1:6380", "listen for Redis clients on host:port or unix:PATH; repeat it, or list with commas", addresses},
 		{"", "unix-perm", "MODE", "0700", "permissions of unix sockets: 0700 or 0770", unixPerm},
 		{"", "http", "ADDR", "127.0.0.1:8080", "listen for browsers on host:port; \"\" for no HTTP", text(func(s *settings) *string { return &s.http })},
+		{"", "admin", "ADDR", "", "listen for operators on host:port: /metrics, /healthz, /readyz, /debug/pprof; it asks for no password (none: no such listener)", text(func(s *settings) *string { return &s.admin })},
 		{"", "base-url", "URL", "", "what stands before a code in a short URL (none: http:// and the HTTP address)", text(func(s *settings) *string { return &s.BaseURL })},
 
 		{"Store", "sync", "MODE", "always", "when a write is on the disk: always (before its reply), everysec, no", choice(func(s *settings) *storage.SyncMode { return &s.Sync },
@@ -74,6 +76,8 @@ func serveOptions() []option {
 		{"", "protected-mode", "yes|no", "yes", "refuse clients from other machines while there is no password", yesNo(func(s *settings) *bool { return &s.ProtectedMode })},
 		{"", "maxclients", "N", "10000", "connections at a time", number(func(s *settings) *int { return &s.MaxClients }, 1, 1<<20)},
 		{"", "timeout", "SECONDS", "0", "close a connection that was idle for so long; 0 for never", seconds(func(s *settings) *time.Duration { return &s.IdleTimeout })},
+		{"", "resp-tls-cert", "FILE", "", "certificate chain (PEM) with which --resp speaks TLS, unix sockets aside; read again on SIGHUP (none: plain)", text(func(s *settings) *string { return &s.RespTLS.Cert })},
+		{"", "resp-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.RespTLS.Key })},
 		{"", "allow-keys", "yes|no", "no", "let KEYS run", yesNo(func(s *settings) *bool { return &s.AllowKeys })},
 		{"", "allow-flush", "yes|no", "no", "let FLUSHALL and FLUSHDB run", yesNo(func(s *settings) *bool { return &s.AllowFlush })},
 
@@ -83,6 +87,8 @@ func serveOptions() []option {
 		{"", "home-url", "URL", "", "where / leads (none: a short page)", text(func(s *settings) *string { return &s.HTTP.HomeURL })},
 		{"", "not-found-url", "URL", "", "where unknown codes lead (none: a short page with 404)", text(func(s *settings) *string { return &s.HTTP.NotFoundURL })},
 		{"", "forward-query", "yes|no", "no", "append a visitor's query to the target of every link", yesNo(func(s *settings) *bool { return &s.HTTP.ForwardQuery })},
+		{"", "http-tls-cert", "FILE", "", "certificate chain (PEM) with which --http speaks TLS; read again on SIGHUP (none: plain)", text(func(s *settings) *string { return &s.HTTPTLS.Cert })},
+		{"", "http-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.HTTPTLS.Key })},
 		{"", "trusted-proxy", "CIDR", "", "peers whose X-Forwarded-For is believed; repeat it, or list with commas (none: nobody)", trustedProxies},
 
 		{"Log", "log-level", "LEVEL", "info", "debug, info, warn or error", choice(func(s *settings) *slog.Level { return &s.logLevel },

@@ -58,7 +58,7 @@ func newLogger(s *settings) *slog.Logger {
 // answer serves all listeners until ctx ends or one of them fails, then drains.
 func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *listeners) error {
 	n := len(bound.resp)
-	ended := make(chan error, n+1)
+	ended := make(chan error, n+2)
 	for _, ln := range bound.resp {
 		go func() { ended <- srv.Serve(ln) }()
 	}
@@ -66,11 +66,12 @@ func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *li
 		n++
 		go func() { ended <- srv.ServeHTTP(bound.http) }()
 	}
-	var failed error
-	select {
-	case <-ctx.Done():
-		log.Info("draining")
-	case failed = <-ended:
+	if bound.admin != nil {
+		n++
+		go func() { ended <- srv.ServeAdmin(bound.admin) }()
+	}
+	failed, returned := untilDone(ctx, log, srv, ended)
+	if returned {
 		n--
 	}
 	limit, cancel := context.WithTimeout(context.Background(), drainTime)
@@ -89,6 +90,28 @@ func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *li
 	return err
 }
 
+// untilDone waits for ctx, or for the first listener to return. SIGHUP reads the certificates again meanwhile.
+func untilDone(ctx context.Context, log *slog.Logger, srv *server.Server, ended <-chan error) (err error, returned bool) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	for {
+		select {
+		case <-ctx.Done():
+			log.Info("draining")
+			return nil, false
+		case err := <-ended:
+			return err, true
+		case <-hangup:
+			if err := srv.Reload(); err != nil {
+				log.Error("reload", "err", err)
+			} else {
+				log.Info("reloaded")
+			}
+		}
+	}
+}
+
 // announce says where the server listens and what to try. A log that machines read gets it as one record.
 func announce(s *settings, srv *server.Server, bound *listeners, out io.Writer) {
 	places := make([]string, len(bound.resp))
@@ -97,7 +120,7 @@ func announce(s *settings, srv *server.Server, bound *listeners, out io.Writer) 
 	}
 	http := ""
 	if bound.http != nil {
-		http = "http://" + place(bound.http.Addr())
+		http = scheme(s.HTTPTLS) + place(bound.http.Addr())
 	}
 	if s.logFormat == "json" {
 		s.Logger.Info("ready", "version", server.Version, "dir", s.Dir, "sync", s.Sync, "links", srv.Links().Links(), "resp", places, "http", http)
@@ -111,6 +134,9 @@ func announce(s *settings, srv *server.Server, bound *listeners, out io.Writer) 
 	if http != "" {
 		fmt.Fprintf(&b, "  HTTP on %s\n", http)
 	}
+	if bound.admin != nil {
+		fmt.Fprintf(&b, "  metrics on http://%s/metrics\n", place(bound.admin.Addr()))
+	}
 	b.WriteString("Try:\n")
 	if len(places) > 0 {
 		fmt.Fprintf(&b, "  %s SHORTEN https://go.dev/doc/\n", redisCLI(s, bound.resp[0].Addr()))
@@ -119,6 +145,13 @@ func announce(s *settings, srv *server.Server, bound *listeners, out io.Writer) 
 		fmt.Fprintf(&b, "  curl -i %s/CODE\n", http)
 	}
 	io.WriteString(out, b.String())
+}
+
+func scheme(t server.TLSFiles) string {
+	if t.Cert != "" {
+		return "https://"
+	}
+	return "http://"
 }
 
 // place is an address as it is given to an option.
@@ -139,6 +172,9 @@ func redisCLI(s *settings, a net.Addr) string {
 			call += " -h " + tcp.IP.String()
 		}
 		call += fmt.Sprintf(" -p %d", tcp.Port)
+		if s.RespTLS.Cert != "" {
+			call += " --tls"
+		}
 	}
 	if s.Password != "" {
 		call += " --askpass"

@@ -110,6 +110,9 @@ func (s *Server) baseURL() string {
 		return strings.TrimSuffix(s.opts.BaseURL, "/")
 	}
 	if addr := s.httpAddr.Load(); addr != nil {
+		if s.httpCert != nil {
+			return "https://" + *addr
+		}
 		return "http://" + *addr
 	}
 	return "http://localhost"

@@ -32,5 +32,6 @@ func (s *Server) newWeb() (*web.Server, error) {
 	o := s.opts.HTTP
 	o.Links, o.Now, o.Logger = s.links, s.now, s.log
 	o.BaseURL, o.MaxURLBytes = s.opts.BaseURL, s.opts.MaxURLBytes
+	o.TLS, o.Health = s.httpCert.config(), s.healthy
 	return web.New(o)
 }

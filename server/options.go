@@ -37,6 +37,9 @@ type Options struct {
 	Password      string // of the default user; empty: none is asked for
 	ProtectedMode bool   // refuse outside peers while there is no password
 
+	RespTLS TLSFiles // certificate of the RESP listeners; none: plain
+	HTTPTLS TLSFiles // certificate of the HTTP listeners; none: plain
+
 	MaxClients  int           // RESP connections at a time; 0: 10000
 	IdleTimeout time.Duration // closes idle RESP connections; 0: never
 	TrackedKeys int           // that clients which track may have cached, for one more some other is invalidated; 0: 1,000,000
@@ -75,6 +78,14 @@ func (o *Options) Validate() error {
 	}
 	if d := o.Codes.Density; d < 0 || d > 1 {
 		complain("density-limit: %v is not within 0 to 1", d)
+	}
+	for _, t := range []struct {
+		name string
+		TLSFiles
+	}{{"resp-tls", o.RespTLS}, {"http-tls", o.HTTPTLS}} {
+		if t.on() && (t.Cert == "" || t.Key == "") {
+			complain("%s: a certificate needs its key, and a key its certificate", t.name)
+		}
 	}
 	if o.MaxShortenRate < 0 {
 		complain("max-shorten-rate: %v is negative", o.MaxShortenRate)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,10 +49,12 @@ type Server struct {
 	pubsub   *pubsub
 	monitors monitors
 
-	stop       chan struct{} // closed to end the background work
-	background sync.WaitGroup
+	stop               chan struct{} // closed to end the background work
+	background         sync.WaitGroup
+	respCert, httpCert *certificate // nil: no TLS
 
 	mu       sync.Mutex
+	admins   []*http.Server         // guarded by mu
 	httpAddr atomic.Pointer[string] // where FULL's default base URL points
 	closed   bool                   // guarded by mu
 }
@@ -68,12 +71,20 @@ func Open(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	respCert, err := newCertificate(o.RespTLS)
+	if err != nil {
+		return nil, err
+	}
+	httpCert, err := newCertificate(o.HTTPTLS)
+	if err != nil {
+		return nil, err
+	}
 	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
 	if err != nil {
 		return nil, err // it names the folder
 	}
 	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: newTable(families()...), started: o.Now(), runID: newRunID(),
-		pubsub: newPubsub(), stop: make(chan struct{})}
+		pubsub: newPubsub(), stop: make(chan struct{}), respCert: respCert, httpCert: httpCert}
 	s.tracking = newTracking(cmp.Or(o.TrackedKeys, 1_000_000), s.sessionOf)
 	s.links, err = link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
@@ -139,12 +150,16 @@ func (s *Server) Links() *link.Service { return s.links }
 // Durable returns when everything that has been changed so far is on the disk.
 func (s *Server) Durable() error { return s.store.WaitSynced(s.store.Ticket()) }
 
-// Serve answers RESP on ln until Shutdown, then returns nil. It takes ln over.
+// Serve answers RESP on ln until Shutdown, then returns nil. It takes ln over. With Options.RespTLS it speaks TLS, on unix sockets it never does.
 func (s *Server) Serve(ln net.Listener) error {
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
 		s.tcpPort.Store(int64(tcp.Port))
 	}
-	if err := s.resp.Serve(ln); !errors.Is(err, resp.ErrServerClosed) {
+	serve := s.resp.Serve
+	if s.respCert != nil && ln.Addr().Network() != "unix" {
+		serve = func(ln net.Listener) error { return s.resp.ServeTLS(ln, s.respCert.config) }
+	}
+	if err := serve(ln); !errors.Is(err, resp.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -164,6 +179,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	wait.Go(func() { browsers = s.web.Shutdown(ctx) })
 	err := s.resp.Shutdown(ctx)
 	wait.Wait()
+	s.stopAdmin(ctx)
 	err = cmp.Or(err, browsers)
 	close(s.stop)
 	s.background.Wait()

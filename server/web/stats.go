@@ -71,6 +71,26 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
+// Below returns how many of those counted were shorter than d, to the precision of a bucket.
+func (h *Histogram) Below(d time.Duration) (n uint64) {
+	for i := range h {
+		if bucketEnd(i) > d {
+			break
+		}
+		n += h[i]
+	}
+	return n
+}
+
+// Total returns how many were counted, and about how long they took together.
+func (h *Histogram) Total() (n uint64, sum time.Duration) {
+	for i, c := range h {
+		n += c
+		sum += time.Duration(c) * bucketEnd(i)
+	}
+	return n, sum
+}
+
 // shard is a share of the counters that every request touches: connections are spread over them, so that two cores
 // seldom write to one cache line.
 type shard struct {
