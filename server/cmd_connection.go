@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -105,10 +106,12 @@ func reset(c *call) error {
 
 func selectDB(c *call) error {
 	n, err := parseInt(c.args[1])
-	if err != nil {
-		return replyError("ERR invalid DB index")
-	}
-	if n != 0 {
+	switch {
+	case err != nil:
+		return err
+	case n < math.MinInt32 || n > math.MaxInt32:
+		return replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
+	case n != 0:
 		return errDBIndex
 	}
 	c.w.SimpleString("OK")

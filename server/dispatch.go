@@ -125,14 +125,13 @@ func (s *Server) explain(cmd *command, err error) string {
 // errUnknown is Redis's text for a command that does not exist, with the beginning of its arguments.
 func errUnknown(args [][]byte) error {
 	var b strings.Builder
-	b.WriteString("ERR unknown command '" + cut(args[0], 128) + "', with args beginning with: ")
 	for _, a := range args[1:] {
 		if b.Len() >= 128 {
 			break
 		}
-		b.WriteString("'" + cut(a, 128-min(b.Len(), 127)) + "' ")
+		b.WriteString("'" + cut(a, 128-b.Len()) + "' ")
 	}
-	return replyError(b.String())
+	return replyError("ERR unknown command '" + cut(args[0], 128) + "', with args beginning with: " + b.String())
 }
 
 func errUnknownSub(word []byte, cmd *command) error {
