@@ -1,0 +1,415 @@
+package tests
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"curt/server"
+)
+
+// startRedis runs a real redis-server on a free port and returns its address. A test that can't have one is skipped.
+func startRedis(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("missing program: redis-server")
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().(*net.TCPAddr)
+	ln.Close()
+	cmd := exec.Command(path, append([]string{"--port", fmt.Sprint(addr.Port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--databases", "1"}, args...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	eventually(t, "redis-server answers", func() bool {
+		conn, err := net.DialTimeout("tcp", addr.String(), time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return addr.String()
+}
+
+// sameAsRedis is what Curt must answer exactly as Redis does, a command a line. Each group runs in order on a new connection.
+var sameAsRedis = map[string]string{
+	"connection": `
+		PING
+		ping
+		PING hello
+		PING a b
+		ECHO hello
+		ECHO "\x00\r\n\xff"
+		ECHO ""
+		ECHO
+		ECHO a b
+		SELECT 0
+		SELECT 1
+		SELECT 99999999999
+		SELECT x
+		SELECT
+		SELECT 0 0
+		HELLO 4
+		HELLO 1
+		HELLO x
+		HELLO 3x
+		HELLO 2 WHAT
+		HELLO 2 AUTH
+		HELLO 2 AUTH a
+		HELLO 2 AUTH nobody x
+		HELLO 2 SETNAME
+		HELLO 2 SETNAME "a b"
+		CLIENT GETNAME
+		CLIENT SETNAME worker
+		CLIENT GETNAME
+		CLIENT SETNAME "two words"
+		CLIENT SETNAME "a\r\nb"
+		CLIENT GETNAME
+		CLIENT SETNAME ""
+		CLIENT GETNAME
+		CLIENT SETNAME
+		CLIENT GETNAME x
+		CLIENT ID x
+		CLIENT SETINFO LIB-NAME go-redis(,go1.26.8)
+		CLIENT SETINFO lib-ver 9.1
+		CLIENT SETINFO LIB-NAME "a b"
+		CLIENT SETINFO WHAT x
+		CLIENT SETINFO LIB-NAME
+		CLIENT
+		CLIENT NOSUCH
+		CLIENT NOSUCH a b
+		AUTH
+		AUTH x
+		AUTH default x
+		AUTH nobody x
+		AUTH a b c
+		RESET
+		PING
+		RESET x
+		QUIT`,
+	"unknown": `
+		NOSUCH
+		nosuch
+		NOSUCH a
+		NOSUCH a "b c" ""
+		NOSUCH {a*100} {b*100} {c*100}
+		NOSUCH {a*127} b
+		NOSUCH {a*126} b c
+		{x*300}
+		{x*300} y
+		"NO\r\nSUCH" "a\r\nb"
+		""
+		"" ""
+		" PING"
+		COMMAND NOSUCH
+		CONFIG
+		CONFIG NOSUCH
+		CONFIG NOSUCH x
+		CONFIG GET
+		OBJECT
+		OBJECT NOSUCH
+		OBJECT NOSUCH x
+		PUBSUB
+		PUBSUB NOSUCH
+		SENTINEL masters
+		FCALL_NOSUCH x`,
+	"strings": `
+		GET home
+		SET home https://example.com/
+		GET home
+		SET home https://example.com/2
+		GET home
+		SET home https://example.com/3 NX
+		SET away https://example.com/3 XX
+		SET away https://example.com/3 NX
+		SET away https://example.com/4 XX
+		SET home https://example.com/5 GET
+		SET fresh https://example.com/5 GET
+		SET home https://example.com/6 XX GET
+		SET home https://example.com/6 NX GET
+		SET newer https://example.com/6 NX GET
+		SET home https://example.com/7 EX 100
+		TTL home
+		SET home https://example.com/7 KEEPTTL
+		TTL home
+		SET home https://example.com/7 GET KEEPTTL
+		SET home https://example.com/7
+		TTL home
+		SET home https://example.com/7 PX 100000
+		TTL home
+		SET home https://example.com/7 EXAT 33177117420
+		EXPIRETIME home
+		SET home https://example.com/7 PXAT 33177117420000
+		PEXPIRETIME home
+		SET home https://example.com/7 EX 0
+		SET home https://example.com/7 EX -1
+		SET home https://example.com/7 EX x
+		SET home https://example.com/7 EX 1.5
+		SET home https://example.com/7 EX +1
+		SET home https://example.com/7 EX 9223372036854775807
+		SET home https://example.com/7 PX 9223372036854775807
+		SET home https://example.com/7 EX 10 PX 10
+		SET home https://example.com/7 EX 10 KEEPTTL
+		SET home https://example.com/7 NX XX
+		SET home https://example.com/7 EX
+		SET home https://example.com/7 WHAT
+		SET home
+		SET
+		GETSET home https://example.com/8
+		GETSET unseen https://example.com/8
+		SETNX home https://example.com/9
+		SETNX ninth https://example.com/9
+		SETEX timed 100 https://example.com/10
+		TTL timed
+		SETEX timed 0 https://example.com/10
+		SETEX timed -5 https://example.com/10
+		SETEX timed x https://example.com/10
+		SETEX timed 100
+		PSETEX timed 100000 https://example.com/10
+		TTL timed
+		PSETEX timed 0 https://example.com/10
+		GET home
+		GET
+		GET a b
+		MGET home away nothere home
+		MGET nothere
+		MGET
+		STRLEN home
+		STRLEN nothere
+		STRLEN
+		GETRANGE home 0 4
+		GETRANGE home 0 -1
+		GETRANGE home -5 -1
+		GETRANGE home -1 -5
+		GETRANGE home 5 2
+		GETRANGE home 100 200
+		GETRANGE home -100 3
+		GETRANGE home 0 x
+		GETRANGE nothere 0 -1
+		GETRANGE home 0`,
+	"generic": `
+		SET home https://example.com/
+		SET away https://example.com/a
+		EXISTS home
+		EXISTS home home away nothere
+		EXISTS nothere
+		EXISTS
+		TYPE home
+		TYPE nothere
+		TYPE
+		TOUCH home nothere
+		TTL home
+		TTL nothere
+		PTTL home
+		PTTL nothere
+		EXPIRETIME home
+		EXPIRETIME nothere
+		PEXPIRETIME home
+		TTL
+		EXPIRE home 100
+		TTL home
+		EXPIRE home 200 NX
+		EXPIRE home 200 XX
+		TTL home
+		EXPIRE home 100 GT
+		EXPIRE home 300 GT
+		EXPIRE home 400 LT
+		EXPIRE home 100 LT
+		EXPIRE home 50 XX LT
+		EXPIRE home 60 XX GT
+		TTL home
+		EXPIRE nothere 100
+		EXPIRE home 100 NX XX
+		EXPIRE home 100 NX GT
+		EXPIRE home 100 GT LT
+		EXPIRE home 100 WHAT
+		EXPIRE home x
+		EXPIRE home 1.5
+		EXPIRE home 9223372036854775807
+		EXPIRE home -9223372036854775808
+		EXPIRE home
+		PEXPIRE home 100000
+		TTL home
+		PEXPIRE home 9223372036854775807
+		EXPIREAT home 33177117420
+		EXPIRETIME home
+		PEXPIREAT home 33177117420123
+		PEXPIRETIME home
+		EXPIREAT home x
+		PERSIST home
+		PERSIST home
+		PERSIST nothere
+		TTL home
+		EXPIRE home 100 XX
+		EXPIRE home 100 GT
+		EXPIRE home 100 LT
+		EXPIRE home 0
+		EXISTS home
+		GET home
+		SET home https://example.com/
+		EXPIREAT home 1
+		GET home
+		SET home https://example.com/
+		PEXPIREAT home -1
+		TTL home
+		SET home https://example.com/
+		OBJECT ENCODING home
+		OBJECT ENCODING nothere
+		OBJECT REFCOUNT home
+		OBJECT FREQ home
+		OBJECT FREQ nothere
+		OBJECT IDLETIME nothere
+		OBJECT ENCODING
+		RENAME home moved
+		GET home
+		GET moved
+		RENAME nothere elsewhere
+		RENAME home
+		RENAMENX moved away
+		RENAMENX moved moved2
+		RENAMENX nothere x
+		DEL moved2 nothere
+		DEL moved2
+		DEL
+		UNLINK away away
+		UNLINK
+		DBSIZE
+		DBSIZE x
+		RANDOMKEY
+		SET one https://example.com/
+		RANDOMKEY
+		SCAN 0
+		SCAN 0 COUNT 100
+		SCAN 0 MATCH o*
+		SCAN 0 MATCH x*
+		SCAN 0 TYPE string
+		SCAN 0 TYPE list
+		SCAN 0 COUNT 0
+		SCAN 0 COUNT -1
+		SCAN 0 COUNT x
+		SCAN 0 COUNT
+		SCAN 0 WHAT 1
+		SCAN x
+		SCAN
+		SCAN 0 MATCH o* COUNT 10 TYPE string
+		KEYS *
+		KEYS x
+		KEYS
+		KEYS a b`,
+	"transactions": `
+		EXEC
+		DISCARD
+		EXEC x
+		MULTI x
+		MULTI
+		MULTI
+		SET home https://example.com/
+		GET home
+		NOSUCHCMD
+		EXEC
+		MULTI
+		SET home https://example.com/
+		GET home
+		MGET home nothere
+		DEL home
+		PING
+		ECHO x
+		EXEC
+		MULTI
+		GET
+		EXEC
+		MULTI
+		WATCH home
+		DISCARD
+		MULTI
+		EXEC
+		WATCH
+		WATCH home away
+		UNWATCH
+		UNWATCH x
+		WATCH home
+		SET home https://example.com/2
+		MULTI
+		GET home
+		EXEC
+		WATCH home
+		MULTI
+		GET home
+		EXEC
+		MULTI
+		EXPIRE home x
+		GET home
+		EXEC
+		MULTI
+		SELECT 0
+		SELECT 5
+		CLIENT GETNAME
+		EXEC
+		MULTI
+		QUIT`,
+	"pubsub": `
+		PUBLISH channel message
+		PUBLISH channel
+		PUBSUB CHANNELS
+		PUBSUB CHANNELS x*
+		PUBSUB NUMSUB
+		PUBSUB NUMSUB a b
+		PUBSUB NUMPAT
+		PUBSUB NUMPAT x
+		SUBSCRIBE
+		PSUBSCRIBE
+		SUBSCRIBE one
+		PING
+		PING x
+		PSUBSCRIBE t*
+		UNSUBSCRIBE one
+		PUNSUBSCRIBE t*
+		UNSUBSCRIBE
+		PUNSUBSCRIBE
+		UNSUBSCRIBE nothere
+		PING`,
+}
+
+// TestSameAsRedis sends the same commands to a real redis-server and to Curt, and compares the bytes that come back.
+func TestSameAsRedis(t *testing.T) {
+	redis := startRedis(t)
+	for _, proto := range []string{"2", "3"} {
+		for name, lines := range sameAsRedis {
+			t.Run("RESP"+proto+"/"+name, func(t *testing.T) {
+				n := start(t, func(o *server.Options) { o.AllowKeys, o.AllowFlush, o.Now = true, true, time.Now })
+				theirs, ours := dial(t, redis), n.Dial()
+				theirs.Do("FLUSHALL")
+				for _, c := range []*client{theirs, ours} {
+					c.Do("HELLO", proto)
+				}
+				lines := bufio.NewScanner(strings.NewReader(strings.TrimSpace(lines)))
+				for lines.Scan() {
+					words, err := splitLine(repeat(strings.TrimSpace(lines.Text())))
+					if err != nil {
+						t.Fatal(err)
+					}
+					theirs.Do(words...)
+					ours.Do(words...)
+					if strings.Contains(theirs.Raw(), "unknown subcommand 'SETINFO'") {
+						continue // Redis has it since 7.2
+					}
+					if theirs.Raw() != ours.Raw() {
+						t.Errorf("%s\n Curt: %q\nRedis: %q", strings.TrimSpace(lines.Text()), ours.Raw(), theirs.Raw())
+					}
+				}
+			})
+		}
+	}
+}
