@@ -20,29 +20,29 @@ import (
 	"curt/server"
 )
 
-// subcommand is one thing the program can do. Its run gets the words after its name and returns what went wrong;
-// flag.ErrHelp means that help was asked for.
+// subcommand is one thing the program can do.
 type subcommand struct {
 	name    string
+	words   string // what follows the options
 	summary string
-	run     func(args []string, out io.Writer) error
+	options []string // those that it knows, by name; nil: serve's
+	run     func(s *settings, out io.Writer) error
 }
 
 // subcommands is all the program can do. The first is what it does when none is named.
 func subcommands() []subcommand {
+	place := []string{"config", "dir", "key-file"}
 	return []subcommand{
-		{"serve", "answer RESP and HTTP until SIGTERM or SIGINT (the default)", serve},
-		{"version", "print the version", printVersion},
-		{"help", "print this text", func([]string, io.Writer) error { return flag.ErrHelp }},
+		{"serve", "", "answer RESP and HTTP until SIGTERM or SIGINT (the default)", nil, serve},
+		{"rotate-key", "", "add a random key to the ring in the store", place, rotateKey},
+		{"epochs", "", "print the table of epochs: keys, lengths and alphabets of codes", place, printEpochs},
+		{"version", "", "print the version", []string{}, printVersion},
+		{"help", "[COMMAND]", "print this text, or a command's options", []string{}, printHelp},
 	}
 }
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		err = printHelp(os.Stdout)
-	}
-	if err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "curt: "+oneLine(err))
 		os.Exit(1)
 	}
@@ -52,14 +52,29 @@ func main() {
 func run(args []string, out io.Writer) error {
 	list := subcommands()
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return list[0].run(args, out)
+		return list[0].call(args, out)
 	}
 	for _, c := range list {
 		if c.name == args[0] {
-			return c.run(args[1:], out)
+			return c.call(args[1:], out)
 		}
 	}
 	return fmt.Errorf("unknown command %q: `curt help` lists them", args[0])
+}
+
+// call reads the words of a subcommand and runs it.
+func (c *subcommand) call(args []string, out io.Writer) error {
+	s, err := parse(args, c.options...)
+	if errors.Is(err, flag.ErrHelp) {
+		return c.help(out)
+	}
+	if err != nil {
+		return err
+	}
+	if c.words == "" && len(s.args) > 0 {
+		return fmt.Errorf("unexpected argument %q", s.args[0])
+	}
+	return c.run(s, out)
 }
 
 // oneLine is an error's text without line breaks, as joined errors have them.
@@ -67,10 +82,7 @@ func oneLine(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-func printVersion(args []string, out io.Writer) error {
-	if len(args) > 0 {
-		return fmt.Errorf("version takes no argument, not %q", args[0])
-	}
+func printVersion(_ *settings, out io.Writer) error {
 	_, err := fmt.Fprintf(out, "curt %s%s %s %s/%s\n", server.Version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

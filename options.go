@@ -22,6 +22,9 @@ type settings struct {
 	keyFile   string
 	logLevel  slog.Level
 	logFormat string
+
+	// Of other subcommands than serve.
+	ahead uint64 // restore: how far the counters move
 }
 
 // option is one thing that can be set: a flag, a CURT_ variable of the environment, a line of the configuration file.
@@ -95,5 +98,12 @@ func serveOptions() []option {
 			named[slog.Level]{"debug", slog.LevelDebug}, named[slog.Level]{"info", slog.LevelInfo}, named[slog.Level]{"warn", slog.LevelWarn}, named[slog.Level]{"error", slog.LevelError})},
 		{"", "log-format", "FORMAT", "text", "text or json", choice(func(s *settings) *string { return &s.logFormat },
 			named[string]{"text", "text"}, named[string]{"json", "json"})},
+	}
+}
+
+// dataOptions are those of other subcommands than serve. They are flags only.
+func dataOptions() []option {
+	return []option{
+		{"", "ahead", "N", "1000000000", "how far every counter moves, so that what was issued after the backup is not issued again", number64(func(s *settings) *uint64 { return &s.ahead }, 1, 1<<40)},
 	}
 }

@@ -16,37 +16,64 @@ import (
 	"curt/codec"
 )
 
-// parse reads options: all of them, or those that names list, for a subcommand that takes only some. A flag goes before the
+// parse reads options: all of serve, or those that names list, for a subcommand that takes only some. A flag goes before the
 // environment, the environment before the file, the file before the default. A variable that is empty is as if unset. The
-// configuration file may hold the options of other subcommands too.
+// configuration file may hold serve's other options too. Those of dataOptions are flags only.
 func parse(args []string, names ...string) (*settings, error) {
 	s := &settings{}
-	fs := flag.NewFlagSet("curt", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	var mine, others []option
-	for _, o := range serveOptions() {
-		if len(names) > 0 && !slices.Contains(names, o.name) {
-			others = append(others, o)
-			continue
-		}
-		mine = append(mine, o)
-		fs.Func(o.name, o.usage, func(v string) error { return o.set(s, v) })
+	shared, own := optionsOf(names)
+	fs := newFlags(s, append(slices.Clone(shared), own...))
+	if err := fs.Parse(args); err != nil {
+		return nil, plainly(err)
 	}
+	s.args = fs.Args()
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+
+	left := newFlags(s, slices.DeleteFunc(slices.Clone(shared), func(o option) bool { return given[o.name] }))
 	readFile := func(r io.Reader, set func(name, value string) error) error {
 		return parseFile(s.config, r, func(name, value string) error {
-			if slices.ContainsFunc(others, func(o option) bool { return o.name == name }) {
+			if left.Lookup(name) == nil && isServeOption(name) {
 				return nil
 			}
 			return set(name, value)
 		})
 	}
-	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("CURT"), ff.WithConfigFileVia(&s.config), ff.WithConfigFileParser(readFile))
+	err := ff.Parse(left, nil, ff.WithEnvVarPrefix("CURT"), ff.WithConfigFileVia(&s.config), ff.WithConfigFileParser(readFile))
 	if err != nil {
 		return nil, plainly(err)
 	}
-	s.args = fs.Args()
-	return s, s.finish(fs, mine)
+	left.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	return s, s.finish(append(shared, own...), given)
+}
+
+// optionsOf picks options by name: those of serve, and the others. nil is all of serve.
+func optionsOf(names []string) (shared, own []option) {
+	if names == nil {
+		return serveOptions(), nil
+	}
+	pick := func(list []option) []option {
+		return slices.DeleteFunc(list, func(o option) bool { return !slices.Contains(names, o.name) })
+	}
+	own = pick(dataOptions())
+	shared = slices.DeleteFunc(pick(serveOptions()), func(o option) bool {
+		return slices.ContainsFunc(own, func(other option) bool { return other.name == o.name })
+	})
+	return shared, own
+}
+
+func isServeOption(name string) bool {
+	return slices.ContainsFunc(serveOptions(), func(o option) bool { return o.name == name })
+}
+
+func newFlags(s *settings, options []option) *flag.FlagSet {
+	fs := flag.NewFlagSet("curt", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	for _, o := range options {
+		fs.Func(o.name, o.usage, func(v string) error { return o.set(s, v) })
+	}
+	return fs
 }
 
 // plainly drops what ff says before an error of its own accord. A file's error begins with its line.
@@ -62,9 +89,7 @@ func plainly(err error) error {
 }
 
 // finish sets what was not given, reads the key file and checks the whole.
-func (s *settings) finish(fs *flag.FlagSet, options []option) error {
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+func (s *settings) finish(options []option, given map[string]bool) error {
 	for _, o := range options {
 		if given[o.name] || o.def == "" {
 			continue

@@ -157,6 +157,30 @@ func TestValues(t *testing.T) {
 	f("--code-source", "dice")
 }
 
+// A subcommand takes some of serve's options from wherever they stand, and its own from its words alone.
+func TestSubcommandWords(t *testing.T) {
+	conf := file(t, 0o600, "dir /a\nresp 127.0.0.1:1\nmax-url-bytes 100\ntimeout 5\n")
+	t.Setenv("CURT_CONFIG", conf)
+	t.Setenv("CURT_AHEAD", "7")
+	t.Setenv("CURT_MAX_URL_BYTES", "200")
+	s, err := parse([]string{"--key-file", file(t, 0o600, keyA), "a", "--b"}, "config", "dir", "key-file", "max-url-bytes", "ahead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Dir != "/a" || s.MaxURLBytes != 200 || s.Codes.Ring.Active != "2025" || s.ahead != 1_000_000_000 || !reflect.DeepEqual(s.args, []string{"a", "--b"}) {
+		t.Errorf("%+v", s)
+	}
+	if s, err := parse([]string{"--dir", "/b"}, "config", "dir"); err != nil || s.Dir != "/b" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := parse([]string{"--config", file(t, 0o600, "colour red\n")}, "config", "dir"); err == nil {
+		t.Error("a name that nobody knows passed")
+	}
+	if _, err := parse([]string{"--http", "x"}, "config", "dir"); err == nil {
+		t.Error("another command's option passed")
+	}
+}
+
 // Each value that stands in the help works.
 func TestValuesOfTheHelp(t *testing.T) {
 	for _, o := range serveOptions() {

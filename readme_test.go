@@ -105,7 +105,7 @@ func TestReadmeNames(t *testing.T) {
 		}
 	}
 	var options []string
-	for _, o := range serveOptions() {
+	for _, o := range append(serveOptions(), dataOptions()...) {
 		options = append(options, o.name)
 	}
 	for _, m := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(string(readme), -1) {

@@ -22,14 +22,7 @@ const drainTime = 10 * time.Second
 
 // serve runs a server until SIGTERM or SIGINT; a second signal ends the process at once. Every socket is bound before the store
 // is opened, and the store is open before the first client is answered.
-func serve(args []string, out io.Writer) error {
-	s, err := parse(args)
-	if err != nil {
-		return err
-	}
-	if len(s.args) > 0 {
-		return fmt.Errorf("unexpected argument %q", s.args[0])
-	}
+func serve(s *settings, out io.Writer) error {
 	s.Logger = newLogger(s)
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()

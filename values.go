@@ -31,6 +31,15 @@ func number(field func(*settings) *int, low, high int) func(*settings, string) e
 	}
 }
 
+func number64(field func(*settings) *uint64, low, high int) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		var n int
+		err := number(func(*settings) *int { return &n }, low, high)(s, v)
+		*field(s) = uint64(n)
+		return err
+	}
+}
+
 func seconds(field func(*settings) *time.Duration) func(*settings, string) error {
 	return func(s *settings, v string) error {
 		n, err := strconv.ParseUint(v, 10, 31)

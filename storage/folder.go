@@ -27,14 +27,20 @@ const (
 	formatVersion = 1
 )
 
-// openFolder creates dir if need be, locks it and makes sure that it is ours.
-func openFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
+// openFolder creates dir if need be and may, locks it and makes sure that it is ours.
+func openFolder(fs vfs.FS, dir string, mustExist bool) (*pebble.Lock, error) {
+	if mustExist && !exists(fs, dir) {
+		return nil, fmt.Errorf("open %s: %w", dir, ErrNoStore)
+	}
 	if err := makeFolder(fs, dir); err != nil {
 		return nil, fmt.Errorf("create %s: %w", dir, err)
 	}
 	marked, err := readMarker(fs, dir)
 	if err != nil {
 		return nil, err
+	}
+	if mustExist && !marked {
+		return nil, fmt.Errorf("open %s: %w", dir, ErrNoStore)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	if isLocked(err) {

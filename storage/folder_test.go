@@ -44,6 +44,39 @@ func TestFolderIsPrivate(t *testing.T) {
 	}
 }
 
+func TestMustExist(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	open := func() error {
+		s, err := Open(Options{Dir: dir, CacheBytes: minCacheBytes, MustExist: true})
+		if err == nil {
+			return s.Close()
+		}
+		return err
+	}
+	if err := open(); !errors.Is(err, ErrNoStore) || !strings.Contains(err.Error(), dir) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a folder was made")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); !errors.Is(err, ErrNoStore) {
+		t.Error(err)
+	}
+	if names, _ := os.ReadDir(dir); len(names) > 0 {
+		t.Errorf("an empty folder was filled: %v", names)
+	}
+	s, err := openDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), open()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "thesis.txt")

@@ -17,6 +17,8 @@ import (
 var (
 	// ErrLocked is returned by Open when another process (or this one) has the folder open.
 	ErrLocked = errors.New("the data folder is in use by another process")
+	// ErrNoStore is returned by Open with MustExist when there is no store in the folder.
+	ErrNoStore = errors.New("there is no Curt store")
 	// ErrForeign is returned by Open when the folder holds something that is not a Curt store.
 	ErrForeign = errors.New("the folder is not empty and holds no Curt store")
 	// ErrFormat is returned by Open when the store was written by a version with another format.
@@ -42,6 +44,7 @@ type Options struct {
 	Sync       SyncMode         // "": always
 	Logger     *slog.Logger     // nil: discard
 	Now        func() time.Time // nil: time.Now
+	MustExist  bool             // Open makes no store: ErrNoStore
 
 	// Fatal is called when the log can't be written: what was applied may never become durable. It must not
 	// return; if it does, the goroutine that called it blocks for ever. nil: log the error and os.Exit(1).
@@ -103,7 +106,7 @@ type Store struct {
 	closers    []io.Closer // after Pebble, in this order
 }
 
-// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrFormat, or what the disk said.
+// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrFormat, ErrNoStore, or what the disk said.
 func Open(o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -115,7 +118,7 @@ func Open(o Options) (*Store, error) {
 		select {}
 	}}
 	fs := s.openFiles(o)
-	lock, err := openFolder(fs, o.Dir)
+	lock, err := openFolder(fs, o.Dir, o.MustExist)
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}

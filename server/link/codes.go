@@ -112,15 +112,9 @@ func (c *codes) load() error {
 	if err := c.loadKeys(); err != nil {
 		return err
 	}
-	rows, err := c.store.Epochs()
+	epochs, err := readEpochs(c.store)
 	if err != nil {
-		return fmt.Errorf("read epochs: %w", err)
-	}
-	epochs := make([]codec.Epoch, len(rows))
-	for i, row := range rows {
-		if epochs[i], err = codec.ParseEpoch(row); err != nil {
-			return fmt.Errorf("epoch %d: %w", i, err)
-		}
+		return err
 	}
 	table, err := codec.NewTable(epochs, c.keys)
 	if err != nil {
@@ -225,7 +219,7 @@ func (c *codes) reserve(n uint64) (idalloc.Block, error) {
 // nextEpoch says whether a block of n ids after max begins a new epoch, and which.
 func (c *codes) nextEpoch(table *codec.Table, max, n uint64) (codec.Epoch, bool, error) {
 	last := table.Last()
-	row := codec.Epoch{Number: last.Number + 1, First: max + 1, KeyID: last.KeyID, Length: last.Length, Alphabet: last.Alphabet}
+	row := codec.Epoch{Number: last.Number + 1, First: max + 1, KeyID: last.KeyID, Length: last.Length, Alphabet: last.Alphabet, Tweak: codec.NewTweak()}
 	dense := func(e codec.Epoch, reserved uint64) bool {
 		return float64(reserved) > c.opts.Density*float64(codec.Capacity(e))
 	}
@@ -248,7 +242,6 @@ func (c *codes) nextEpoch(table *codec.Table, max, n uint64) (codec.Epoch, bool,
 		}
 		return codec.Epoch{}, false, nil
 	}
-	row.Tweak = codec.NewTweak()
 	row.Check = codec.CheckValue(c.keys[row.KeyID])
 	return row, true, nil
 }
@@ -293,7 +286,11 @@ func RotateKey(store *storage.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(keys) == 0 {
+	asked, _, err := store.Setting(settingKey)
+	if err != nil {
+		return "", err
+	}
+	if _, ok := keys[asked]; !ok {
 		return "", ErrKeyFile
 	}
 	n := len(keys) + 1

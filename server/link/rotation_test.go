@@ -77,8 +77,12 @@ func TestSettingsToAndFro(t *testing.T) {
 					b.restart(set(step))
 				}
 				issueMany(b, n, seen)
-				if epochs := b.Epochs(); len(epochs) != i+1 {
+				epochs := b.Epochs()
+				if len(epochs) != i+1 {
 					t.Fatalf("step %d: %d epochs", i, len(epochs))
+				}
+				if last := epochs[i]; step.Length != 0 && step.Length != last.Length {
+					t.Fatalf("step %d: length %d, asked for %d", i, last.Length, step.Length)
 				}
 			}
 			wantAll(b, seen)
@@ -102,7 +106,7 @@ func TestRotateKey(t *testing.T) {
 	}
 	b.restart(nil)
 	issueMany(b, 100, seen)
-	if e := b.Epochs(); len(e) != 2 || e[1].KeyID != "2" {
+	if e := b.Epochs(); len(e) != 2 || e[1].KeyID != "2" || e[1].Length != e[0].Length || e[1].Alphabet != e[0].Alphabet {
 		t.Errorf("%+v", e)
 	}
 	b.restart(nil)
