@@ -199,6 +199,27 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestShutdownCommand: SHUTDOWN stops the program like a signal, and what was written before is there again.
+func TestShutdownCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	client := p.redis("")
+	if err := client.Set(t.Context(), "kept", "https://example.com/", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Do(t.Context(), "SHUTDOWN", "NOSAVE").Err(); err == nil || strings.HasPrefix(err.Error(), "ERR") {
+		t.Errorf("SHUTDOWN leaves a reply: %v", err)
+	}
+	if status := p.end(); !status.Exited() || status.ExitStatus() != 0 || !strings.Contains(p.log(), "msg=stopped") {
+		t.Errorf("%v: %s", p.cmd.ProcessState, p.log())
+	}
+	again := start(t, dir)
+	if got, err := again.redis("").Get(t.Context(), "kept").Result(); got != "https://example.com/" {
+		t.Errorf("after SHUTDOWN: %q, %v", got, err)
+	}
+}
+
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

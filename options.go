@@ -83,6 +83,8 @@ func serveOptions() []option {
 		{"", "resp-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.RespTLS.Key })},
 		{"", "allow-keys", "yes|no", "no", "let KEYS run", yesNo(func(s *settings) *bool { return &s.AllowKeys })},
 		{"", "allow-flush", "yes|no", "no", "let FLUSHALL and FLUSHDB run", yesNo(func(s *settings) *bool { return &s.AllowFlush })},
+		{"", "slowlog-log-slower-than", "MICROSECONDS", "10000", "SLOWLOG keeps commands that take as long; 0 for all, -1 for none", slowlogThreshold},
+		{"", "slowlog-max-len", "N", "128", "how many it keeps", number(func(s *settings) *int { return &s.SlowlogLength }, 1, 10_000)},
 
 		{"Browsers", "redirect-status", "CODE", "302", "status of redirects: 302 or 307", number(func(s *settings) *int { return &s.HTTP.RedirectStatus }, 302, 307)},
 		{"", "redirect-max-age", "SECONDS", "0", "how long a browser may keep a redirect, at most 86400; 0 for not at all", seconds(func(s *settings) *time.Duration { return &s.HTTP.RedirectMaxAge })},

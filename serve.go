@@ -20,13 +20,16 @@ import (
 // drainTime is how long clients have, after a signal, to take the replies that they wait for.
 const drainTime = 10 * time.Second
 
-// serve runs a server until SIGTERM or SIGINT; a second signal ends the process at once. Every socket is bound before the store
+// serve runs a server until SIGTERM, SIGINT or SHUTDOWN; a second signal ends the process at once. Every socket is bound before the store
 // is opened, and the store is open before the first client is answered.
 func serve(s *settings, out io.Writer) error {
 	s.Logger = newLogger(s)
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()
 	context.AfterFunc(signals, release)
+	running, stop := context.WithCancel(signals)
+	defer stop()
+	s.Stop = stop
 	bound, err := listen(s)
 	if err != nil {
 		return err
@@ -37,11 +40,13 @@ func serve(s *settings, out io.Writer) error {
 		return err
 	}
 	announce(s, srv, bound, out)
-	return answer(signals, s.Logger, srv, bound)
+	return answer(running, s.Logger, srv, bound)
 }
 
 func newLogger(s *settings) *slog.Logger {
-	o := &slog.HandlerOptions{Level: s.logLevel}
+	s.LogLevel = new(slog.LevelVar) // CONFIG SET loglevel changes it
+	s.LogLevel.Set(s.logLevel)
+	o := &slog.HandlerOptions{Level: s.LogLevel}
 	if s.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(os.Stderr, o))
 	}

@@ -79,6 +79,18 @@ func decimal(field func(*settings) *float64, low, high float64) func(*settings, 
 	}
 }
 
+func slowlogThreshold(s *settings, v string) error {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil || n < -1 {
+		return fmt.Errorf("must be a number of microseconds, 0 or -1")
+	}
+	s.SlowlogThreshold = time.Duration(n) * time.Microsecond
+	if n == 0 {
+		s.SlowlogThreshold = 1 // the shortest there is: 0 would mean the default
+	}
+	return nil
+}
+
 func yesNo(field func(*settings) *bool) func(*settings, string) error {
 	return choice(field, named[bool]{"yes", true}, named[bool]{"no", false})
 }

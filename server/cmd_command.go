@@ -1,6 +1,10 @@
 package server
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 func commandCommand() *command {
 	const flags = flagLoading | flagStale
@@ -27,7 +31,33 @@ func commandCommand() *command {
 			name: "info", arity: -2, flags: flags, since: "0.1.0", complexity: "O(N) with N the number of commands",
 			syntax: "[command-name [command-name ...]]", summary: "Describes commands", reply: "array as COMMAND's, null for what does not exist",
 			run: commandInfo,
-		}},
+		}, {
+			name: "list", arity: -2, flags: flags, since: "0.1.0", complexity: "O(N) with N the number of commands",
+			syntax:  "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+			summary: "Returns the names of commands and subcommands", reply: "array",
+			run: commandList,
+		}, {
+			name: "getkeys", arity: -4, flags: flags, since: "0.1.0", complexity: "O(N) with N the number of words",
+			syntax:  "command arg [arg ...]",
+			summary: "Returns the codes among the words of a command", reply: "array. -ERR when there are none",
+			run: commandGetKeys,
+		}, helpCommand("COMMAND",
+			"(no subcommand)",
+			"    Return details about all commands.",
+			"COUNT",
+			"    Return the total number of commands in this server.",
+			"LIST",
+			"    Return a list of all commands in this server.",
+			"INFO [<command-name> ...]",
+			"    Return details about multiple commands.",
+			"    If no command names are given, documentation details for all",
+			"    commands are returned.",
+			"DOCS [<command-name> ...]",
+			"    Return documentation details about multiple commands.",
+			"    If no command names are given, documentation details for all",
+			"    commands are returned.",
+			"GETKEYS <full-command>",
+			"    Return the keys from a full command.")},
 	}
 }
 
@@ -37,7 +67,11 @@ func (c *call) describe(cmd *command) {
 	w.Array(10)
 	w.BulkString(cmd.fullName())
 	w.Int(int64(cmd.arity))
-	c.statuses(cmd.flags.names())
+	flags := cmd.flags.names()
+	if cmd.keyword.word != "" {
+		flags = append(flags, "movablekeys")
+	}
+	c.statuses(flags)
 	w.Int(int64(cmd.keys.first))
 	w.Int(int64(cmd.keys.last))
 	w.Int(int64(cmd.keys.step))
@@ -57,39 +91,65 @@ func (c *call) statuses(list []string) {
 	}
 }
 
-// describeKeys writes the key specifications: at most one, a range that begins at an index.
+// describeKeys writes the key specifications: a range that begins at an index, or words behind a keyword.
 func (c *call) describeKeys(cmd *command) {
-	w := c.w
-	if cmd.keys.first == 0 {
-		w.Array(0)
-		return
+	switch k := cmd.keyword; {
+	case k.word != "":
+		limit, last := 0, 0
+		if k.halved {
+			limit, last = 2, -1
+		}
+		c.w.Array(1)
+		c.keySpec(cmd, keyPart{"keyword", []any{"keyword", k.word, "startfrom", k.from}},
+			keyPart{"range", []any{"lastkey", last, "keystep", 1, "limit", limit}})
+	case cmd.keys.first > 0:
+		last := cmd.keys.last
+		if last > 0 {
+			last -= cmd.keys.first
+		}
+		c.w.Array(1)
+		c.keySpec(cmd, keyPart{"index", []any{"index", cmd.keys.first}},
+			keyPart{"range", []any{"lastkey", last, "keystep", cmd.keys.step, "limit", 0}})
+	default:
+		c.w.Array(0)
 	}
-	w.Array(1)
+}
+
+// keyPart is one half of a key specification: its type, and names with their values.
+type keyPart struct {
+	kind string
+	spec []any
+}
+
+func (c *call) keySpec(cmd *command, begin, find keyPart) {
+	w := c.w
 	w.Map(3)
 	w.BulkString("flags")
-	if cmd.flags&flagWrite != 0 {
+	switch {
+	case cmd.name == "del" || cmd.name == "unlink":
+		c.statuses([]string{"RM", "DELETE"})
+	case cmd.flags&flagWrite != 0:
 		c.statuses([]string{"RW", "UPDATE"})
-	} else {
+	default:
 		c.statuses([]string{"RO", "ACCESS"})
 	}
-	spec := func(name, kind string, spec ...any) {
-		w.BulkString(name)
+	for i, part := range []keyPart{begin, find} {
+		w.BulkString([]string{"begin_search", "find_keys"}[i])
 		w.Map(2)
 		w.BulkString("type")
-		w.BulkString(kind)
+		w.BulkString(part.kind)
 		w.BulkString("spec")
-		w.Map(len(spec) / 2)
-		for i := 0; i < len(spec); i += 2 {
-			w.BulkString(spec[i].(string))
-			w.Int(int64(spec[i+1].(int)))
+		w.Map(len(part.spec) / 2)
+		for j := 0; j < len(part.spec); j += 2 {
+			w.BulkString(part.spec[j].(string))
+			switch v := part.spec[j+1].(type) {
+			case int:
+				w.Int(int64(v))
+			case string:
+				w.BulkString(v)
+			}
 		}
 	}
-	last := cmd.keys.last
-	if last > 0 {
-		last -= cmd.keys.first
-	}
-	spec("begin_search", "index", "index", cmd.keys.first)
-	spec("find_keys", "range", "lastkey", last, "keystep", cmd.keys.step, "limit", 0)
 }
 
 // categories are the ACL categories, derived from flags and group.
@@ -100,7 +160,7 @@ func (cmd *command) categories() []string {
 			list = append(list, "@"+name)
 		}
 	}
-	add(cmd.keys.first != 0 || cmd.group == "link" || cmd.group == "generic" || cmd.group == "string", "keyspace")
+	add(cmd.keys.first != 0 || cmd.keyword.word != "" || cmd.group == "link" || cmd.group == "generic" || cmd.group == "string", "keyspace")
 	add(cmd.flags&flagReadonly != 0, "read")
 	add(cmd.flags&flagWrite != 0, "write")
 	add(cmd.flags&flagFast != 0, "fast")
@@ -121,8 +181,60 @@ func commandInfo(c *call) error {
 		if cmd := c.table.full(name); cmd != nil {
 			c.describe(cmd)
 		} else {
-			c.w.NullArray()
+			c.w.Null()
 		}
+	}
+	return nil
+}
+
+func commandList(c *call) error {
+	keep := func(*command) bool { return true }
+	switch args := c.args[2:]; {
+	case len(args) == 0:
+	case len(args) != 3 || !equalFold(args[0], "filterby"):
+		return errSyntax
+	case equalFold(args[1], "module"):
+		keep = func(*command) bool { return false }
+	case equalFold(args[1], "aclcat"):
+		category := "@" + strings.ToLower(string(args[2]))
+		keep = func(cmd *command) bool { return slices.Contains(cmd.categories(), category) }
+	case equalFold(args[1], "pattern"):
+		pattern := strings.ToLower(string(args[2]))
+		keep = func(cmd *command) bool { return globMatch(pattern, cmd.fullName()) }
+	default:
+		return errSyntax
+	}
+	var names []string
+	for _, cmd := range c.table.each() {
+		if keep(cmd) {
+			names = append(names, cmd.fullName())
+		}
+	}
+	c.writeStrings(names)
+	return nil
+}
+
+func commandGetKeys(c *call) error {
+	words := c.args[2:]
+	cmd := c.table.find(words[0])
+	if cmd != nil && len(cmd.subs) > 0 && len(words) > 1 {
+		cmd = cmp.Or(cmd.sub(words[1]), cmd)
+	}
+	switch {
+	case cmd == nil:
+		return replyError("ERR Invalid command specified")
+	case cmd.keys.first == 0 && cmd.keyword.word == "":
+		return replyError("ERR The command has no key arguments")
+	case !cmd.fits(len(words)):
+		return replyError("ERR Invalid number of arguments specified for command")
+	}
+	positions := cmd.keyPositions(words)
+	if len(positions) == 0 {
+		return replyError("ERR The command has no key arguments")
+	}
+	c.w.Array(len(positions))
+	for _, i := range positions {
+		c.w.Bulk(words[i])
 	}
 	return nil
 }

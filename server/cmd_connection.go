@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"math"
-	"strings"
 )
 
 func connectionCommands() []*command {
@@ -53,21 +52,6 @@ func connectionCommands() []*command {
 	}, clientCommand()}
 }
 
-func clientCommand() *command {
-	sub := func(name string, arity int, syntax, summary, reply string, run func(*call) error) *command {
-		return &command{name: name, arity: arity, flags: flagFast | flagLoading | flagStale, since: "0.1.0", complexity: "O(1)",
-			syntax: syntax, summary: summary, reply: reply, run: run}
-	}
-	return &command{name: "client", arity: -2, group: "connection", since: "0.1.0", complexity: "Depends on subcommand",
-		summary: "A container for commands about connections",
-		subs: append(trackingSubcommands(),
-			sub("id", 2, "", "Returns the connection's id", "integer", func(c *call) error { c.w.Int(c.session.conn.ID); return nil }),
-			sub("getname", 2, "", "Returns the connection's name", "bulk; null without a name", clientGetName),
-			sub("setname", 3, "connection-name", "Names the connection", "OK", clientSetName),
-			sub("setinfo", 4, "<LIB-NAME libname | LIB-VER libver>", "Names the client library", "OK", clientSetInfo),
-		)}
-}
-
 func ping(c *call) error {
 	if len(c.args) <= 2 && c.session.onlySubscribes() {
 		c.w.Array(2) // in the form of a message
@@ -97,7 +81,10 @@ func reset(c *call) error {
 	c.leave(sess)
 	sess.settle()
 	sess.setProto(2)
-	sess.name, sess.replies, sess.caching = "", repliesOn, false
+	sess.name.set("")
+	sess.replies, sess.caching = repliesOn, false
+	sess.noEvict.Store(false)
+	sess.noTouch.Store(false)
 	sess.authenticated = c.opts.Password == ""
 	sess.conn.SetAuthenticated(sess.authenticated)
 	c.w.SimpleString("RESET")
@@ -185,7 +172,7 @@ func hello(c *call) error {
 		return errHelloNoAuth
 	}
 	if name != nil {
-		c.session.name = *name
+		c.session.name.set(*name)
 	}
 	c.session.setProto(int(proto))
 	c.writeHello(proto)
@@ -209,46 +196,4 @@ func (c *call) writeHello(proto int64) {
 	}
 	c.w.BulkString("modules")
 	c.w.Array(0)
-}
-
-// checkClientText is Redis's rule for names that CLIENT LIST prints.
-func checkClientText(what, text string) error {
-	for i := range len(text) {
-		if text[i] < '!' || text[i] > '~' {
-			return replyError("ERR " + what + " cannot contain spaces, newlines or special characters.")
-		}
-	}
-	return nil
-}
-
-func clientGetName(c *call) error {
-	if c.session.name == "" {
-		c.w.Null()
-	} else {
-		c.w.BulkString(c.session.name)
-	}
-	return nil
-}
-
-func clientSetName(c *call) error {
-	name := string(c.args[2])
-	if err := checkClientText("Client names", name); err != nil {
-		return err
-	}
-	c.session.name = name
-	return c.ok(nil)
-}
-
-func clientSetInfo(c *call) error {
-	value := string(c.args[3])
-	option := strings.ToLower(string(c.args[2]))
-	field := map[string]*string{"lib-name": &c.session.libName, "lib-ver": &c.session.libVer}[option]
-	if field == nil {
-		return replyError(fmt.Sprintf("ERR Unrecognized option '%s'", cut(c.args[2], 128)))
-	}
-	if err := checkClientText(option, value); err != nil {
-		return err
-	}
-	*field = value
-	return c.ok(nil)
 }

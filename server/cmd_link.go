@@ -16,7 +16,7 @@ const maxMany = 10_000 // urls of an MSHORTEN, codes of an MRESOLVE
 
 func linkCommands() []*command {
 	return []*command{{
-		name: "shorten", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, group: "link", since: "0.1.0", complexity: "O(1)", newLinks: oneLink,
+		name: "shorten", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, group: "link", since: "0.1.0", complexity: "O(1)", newLinks: oneLink, keyword: keyword{word: "AS", from: 2},
 		syntax:  "url [AS alias] " + shortenSyntax,
 		summary: "Makes a short link, or finds the one that a plain request may share",
 		reply:   "bulk: the code (with FULL: the short URL). -BADURL, -BADNAME, -EXISTS, -RESERVED, -BANNED, -EXHAUSTED, -OVERLOADED",

@@ -1,238 +1,168 @@
 package server
 
 import (
-	"fmt"
-	"os"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 )
 
+const serverFlags = flagLoading | flagStale
+
 func serverCommands() []*command {
-	return []*command{{
+	return slices.Concat([]*command{{
 		name: "dbsize", arity: 1, flags: flagReadonly | flagFast, group: "server", since: "0.1.0", complexity: "O(1)",
 		summary: "Returns the number of stored links, in whatever state",
 		reply:   "integer",
 		run:     func(c *call) error { c.w.Int(c.links.Links()); return nil },
 	}, {
-		name: "info", arity: -1, flags: flagLoading | flagStale, group: "server", since: "0.1.0", complexity: "O(1)",
+		name: "info", arity: -1, flags: serverFlags, group: "server", since: "0.1.0", complexity: "O(1)",
 		syntax:  "[section [section ...]]",
 		summary: "Returns the server's figures",
 		reply:   "text: sections of name:value lines",
 		run:     info,
 	}, {
-		name: "config", arity: -2, flags: flagAdmin | flagLoading | flagStale, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
-		summary: "A container for commands about the configuration",
+		name: "time", arity: 1, flags: serverFlags | flagFast, group: "server", since: "0.1.0", complexity: "O(1)",
+		summary: "Returns the server's clock",
+		reply:   "array of two bulks: unix time in seconds, and microseconds",
+		run:     serverTime,
+	}, {
+		name: "role", arity: 1, flags: serverFlags | flagFast, group: "server", since: "0.1.0", complexity: "O(1)",
+		summary: "Returns the part in replication: there is none",
+		reply:   "array: master, 0, empty array",
+		run:     role,
+	}, {
+		name: "lastsave", arity: 1, flags: serverFlags | flagFast | flagAdmin, group: "server", since: "0.1.0", complexity: "O(1)",
+		summary: "Returns when the last backup was made, at first when the server started",
+		reply:   "integer: unix time in seconds",
+		run:     func(c *call) error { c.w.Int(c.started.Unix()); return nil },
+	}, {
+		name: "wait", arity: 3, flags: 0, group: "generic", since: "0.1.0", complexity: "O(1)",
+		syntax:  "numreplicas timeout",
+		summary: "Returns how many replicas have the writes of this connection: none, at once. On the disk they are before their replies",
+		reply:   "integer: 0",
+		run:     wait,
+	}, flushCommand("flushall"), flushCommand("flushdb"), {
+		name: "shutdown", arity: -1, flags: serverFlags | flagAdmin | flagNoMulti, group: "server", since: "0.1.0", complexity: "O(1)",
+		syntax:  "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+		summary: "Stops the server once running commands are done; nothing acknowledged is lost, whatever the option",
+		reply:   "none: the connection closes. -ERR when the program can't be stopped this way",
+		run:     shutdown,
+	}, configCommand(), commandCommand(), slowlogCommand(), memoryCommand(), latencyCommand()}, clusterCommands(), []*command{{
+		name: "module", arity: -2, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
+		summary: "A container for commands about modules",
 		subs: []*command{{
-			name: "get", arity: -3, flags: flagAdmin | flagLoading | flagStale, since: "0.1.0", complexity: "O(N) with N the number of settings",
-			syntax:  "parameter [parameter ...]",
-			summary: "Returns the settings whose names match",
-			reply:   "map: name, value",
-			run:     configGet,
+			name: "list", arity: 2, flags: flagAdmin, since: "0.1.0", complexity: "O(1)",
+			summary: "Returns the loaded modules: none", reply: "empty array",
+			run: func(c *call) error { c.w.Array(0); return nil },
+		}, helpCommand("MODULE", "LIST", "    Return a list of loaded modules.")},
+	}, {
+		name: "acl", arity: -2, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
+		summary: "A container for commands about users",
+		subs: []*command{{
+			name: "whoami", arity: 2, flags: serverFlags, since: "0.1.0", complexity: "O(1)",
+			summary: "Returns the connection's user", reply: "bulk",
+			run: func(c *call) error { c.w.BulkString(c.session.user()); return nil },
 		}},
-	}, commandCommand()}
+	}})
 }
 
-// setting is one line of CONFIG GET.
-type setting struct{ name, value string }
-
-func (s *Server) settings() []setting {
-	yes := func(b bool) string {
-		if b {
-			return "yes"
-		}
-		return "no"
-	}
-	fsync := string(s.opts.Sync)
-	if fsync == "" {
-		fsync = "always"
-	}
-	limits := s.resp.Limits()
-	return []setting{
-		{"alphabet", s.opts.Codes.Alphabet},
-		{"appendfsync", fsync},
-		{"appendonly", "yes"},
-		{"base-url", s.opts.BaseURL},
-		{"client-output-buffer-limit", fmt.Sprintf("normal 0 0 0 slave 0 0 0 pubsub %d 0 0", limits.MaxPush.Load())},
-		{"databases", "1"},
-		{"maxclients", strconv.FormatInt(limits.MaxClients.Load(), 10)},
-		{"maxmemory", "0"},
-		{"proto-max-bulk-len", strconv.FormatInt(limits.MaxBulk.Load(), 10)},
-		{"protected-mode", yes(s.opts.ProtectedMode)},
-		{"replica-read-only", "no"},
-		{"save", ""},
-		{"slave-read-only", "no"},
-		{"timeout", strconv.FormatInt(limits.IdleTimeout.Load()/1e9, 10)},
-	}
-}
-
-func configGet(c *call) error {
-	var found []setting
-	for _, s := range c.settings() {
-		if slices.ContainsFunc(c.args[2:], func(p []byte) bool { return globMatch(strings.ToLower(string(p)), s.name) }) {
-			found = append(found, s)
-		}
-	}
-	c.w.Map(len(found))
-	for _, s := range found {
-		c.w.BulkString(s.name)
-		c.w.BulkString(s.value)
-	}
+func serverTime(c *call) error {
+	now := c.now()
+	c.w.Array(2)
+	c.w.BulkInt(now.Unix())
+	c.w.BulkInt(int64(now.Nanosecond() / 1000))
 	return nil
 }
 
-// infoSections are INFO's, in order. A section that is not shown by default is asked for by name or by "all".
-var infoSections = []struct {
-	name      string
-	byDefault bool
-	write     func(*Server, *strings.Builder)
-}{
-	{"Server", true, (*Server).infoServer},
-	{"Clients", true, (*Server).infoClients},
-	{"Memory", true, (*Server).infoMemory},
-	{"Persistence", true, (*Server).infoPersistence},
-	{"Stats", true, (*Server).infoStats},
-	{"Replication", true, (*Server).infoReplication},
-	{"CPU", true, (*Server).infoCPU},
-	{"Commandstats", false, (*Server).infoCommandstats},
-	{"Errorstats", true, (*Server).infoErrorstats},
-	{"Cluster", true, func(_ *Server, b *strings.Builder) { b.WriteString("cluster_enabled:0\r\n") }},
-	{"Keyspace", true, (*Server).infoKeyspace},
-	{"Curt", true, (*Server).infoCurt},
-}
-
-func info(c *call) error {
-	wanted := map[string]bool{}
-	for _, word := range c.args[1:] {
-		wanted[strings.ToLower(string(word))] = true
-	}
-	all := wanted["all"] || wanted["everything"]
-	byDefault := len(wanted) == 0 || wanted["default"]
-	var b strings.Builder
-	for _, s := range infoSections {
-		if !all && !wanted[strings.ToLower(s.name)] && (!byDefault || !s.byDefault) {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\r\n")
-		}
-		b.WriteString("# " + s.name + "\r\n")
-		s.write(c.Server, &b)
-	}
-	c.w.Verbatim("txt", b.String())
+func role(c *call) error {
+	c.w.Array(3)
+	c.w.BulkString("master")
+	c.w.Int(0)
+	c.w.Array(0)
 	return nil
 }
 
-func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
-
-func (s *Server) infoServer(b *strings.Builder) {
-	up := int64(s.now().Sub(s.started).Seconds())
-	line(b, "redis_version", redisVersion)
-	line(b, "server_name", "curt")
-	line(b, "curt_version", Version)
-	line(b, "redis_mode", "standalone")
-	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
-	line(b, "arch_bits", strconv.IntSize)
-	line(b, "go_version", runtime.Version())
-	line(b, "process_id", os.Getpid())
-	line(b, "run_id", s.runID)
-	line(b, "tcp_port", s.tcpPort.Load())
-	line(b, "server_time_usec", s.now().UnixMicro())
-	line(b, "uptime_in_seconds", up)
-	line(b, "uptime_in_days", up/86400)
-}
-
-func (s *Server) infoClients(b *strings.Builder) {
-	line(b, "connected_clients", s.resp.Count())
-	line(b, "maxclients", s.resp.Limits().MaxClients.Load())
-	line(b, "blocked_clients", 0)
-	line(b, "tracking_clients", s.tracking.on.Load())
-}
-
-func (s *Server) infoMemory(b *strings.Builder) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	line(b, "used_memory", m.Sys-m.HeapReleased)
-	line(b, "used_memory_heap", m.HeapAlloc)
-	line(b, "maxmemory", 0)
-	line(b, "maxmemory_policy", "noeviction")
-}
-
-func (s *Server) infoPersistence(b *strings.Builder) {
-	line(b, "loading", 0)
-	line(b, "async_loading", 0)
-	line(b, "rdb_changes_since_last_save", 0)
-	line(b, "rdb_bgsave_in_progress", 0)
-	line(b, "rdb_last_bgsave_status", "ok")
-	line(b, "aof_enabled", 1)
-	line(b, "aof_last_write_status", "ok")
-}
-
-func (s *Server) infoStats(b *strings.Builder) {
-	t := s.resp.Stats()
-	line(b, "total_connections_received", s.stats.connections.Load())
-	line(b, "total_commands_processed", s.stats.processed())
-	line(b, "total_net_input_bytes", t.BytesIn)
-	line(b, "total_net_output_bytes", t.BytesOut)
-	line(b, "rejected_connections", t.RejectedClients+t.RejectedAdmission)
-	line(b, "expired_keys", s.links.Expirations())
-	line(b, "keyspace_hits", s.stats.keyHits.Load())
-	line(b, "keyspace_misses", s.stats.keyMisses.Load())
-	line(b, "total_error_replies", s.stats.errorCount())
-	tracked := s.tracking.counts()
-	line(b, "pubsub_channels", s.pubsub.count(channels))
-	line(b, "pubsub_patterns", s.pubsub.count(patterns))
-	line(b, "tracking_total_keys", tracked.keys)
-	line(b, "tracking_total_items", tracked.items)
-	line(b, "tracking_total_prefixes", tracked.prefixes)
-}
-
-func (s *Server) infoReplication(b *strings.Builder) {
-	line(b, "role", "master")
-	line(b, "connected_slaves", 0)
-	line(b, "master_repl_offset", 0)
-}
-
-func (s *Server) infoKeyspace(b *strings.Builder) {
-	if n := s.links.Links(); n > 0 {
-		fmt.Fprintf(b, "db0:keys=%d,expires=0,avg_ttl=0\r\n", n)
+func wait(c *call) error {
+	if _, err := parseInt(c.args[1]); err != nil {
+		return err
 	}
+	timeout, err := parseInt(c.args[2])
+	if err != nil {
+		return replyError("ERR timeout is not an integer or out of range")
+	}
+	if timeout < 0 {
+		return replyError("ERR timeout is negative")
+	}
+	c.w.Int(0)
+	return nil
 }
 
-func (s *Server) infoCommandstats(b *strings.Builder) {
-	for _, c := range s.table.each() {
-		st := &s.stats.commands[c.index]
-		calls, rejected := st.calls.Load(), st.rejected.Load()
-		if calls+rejected == 0 {
-			continue
+// flushCommand is FLUSHALL or, there being one database, FLUSHDB.
+func flushCommand(name string) *command {
+	return &command{name: name, arity: -1, flags: flagWrite, group: "server", since: "0.1.0", complexity: "O(N) with N the number of links",
+		syntax:  "[ASYNC | SYNC]",
+		summary: "Removes every link, name and ban, when the server allows that. Ids and codes go on: none comes twice",
+		reply:   "OK. -ERR " + strings.ToUpper(name) + " is disabled",
+		run:     flush}
+}
+
+func flush(c *call) error {
+	if len(c.args) > 2 || len(c.args) == 2 && !equalFold(c.args[1], "async") && !equalFold(c.args[1], "sync") {
+		return errSyntax
+	}
+	if !c.opts.AllowFlush {
+		return replyError("ERR " + strings.ToUpper(c.cmd.name) + " is disabled")
+	}
+	return c.ok(c.links.FlushAll())
+}
+
+// shutdown asks the program to stop. It leaves no reply behind: that is how clients know that it went well.
+func shutdown(c *call) error {
+	w := words{list: c.args[1:]}
+	abort := false
+	for {
+		word, ok := w.next()
+		if !ok {
+			break
 		}
-		usec := float64(st.nanos.Load()) / 1000
-		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d\r\n",
-			c.fullName(), calls, usec, usec/float64(max(calls, 1)), rejected, st.failed.Load())
+		switch option := strings.ToLower(string(word)); option {
+		case "save", "nosave":
+			w.once("save")
+		case "now", "force":
+		case "abort":
+			abort = true
+			if len(c.args) > 2 {
+				w.fail(errSyntax)
+			}
+		default:
+			w.fail(errSyntax)
+		}
 	}
+	switch {
+	case w.err != nil:
+		return w.err
+	case abort:
+		return replyError("ERR No shutdown in progress.")
+	case c.opts.Stop == nil:
+		return replyError("ERR Errors trying to SHUTDOWN. Check logs.")
+	}
+	c.log.Warn("shutdown asked for", "client", c.session.conn.ID, "user", c.session.user())
+	c.session.conn.CloseAfterReply()
+	c.opts.Stop()
+	return nil
 }
 
-func (s *Server) infoErrorstats(b *strings.Builder) {
-	for _, e := range s.stats.errorList() {
-		fmt.Fprintf(b, "errorstat_%s:count=%d\r\n", e.word, e.count)
+// clusterCommands are what a server without cluster answers; clients tell from the errors that it is none.
+func clusterCommands() []*command {
+	const disabled replyError = "ERR This instance has cluster support disabled"
+	ok := func(name, summary string) *command {
+		return &command{name: name, arity: 1, flags: serverFlags | flagFast, group: "cluster", since: "0.1.0", complexity: "O(1)",
+			summary: summary, reply: "OK", run: func(c *call) error { return c.ok(nil) }}
 	}
-}
-
-func (s *Server) infoCurt(b *strings.Builder) {
-	st := s.store.Stats()
-	cache := s.links.CacheStats()
-	line(b, "curt_version", Version)
-	line(b, "curt_links", s.links.Links())
-	line(b, "curt_reserved_ids", s.links.ReservedIDs())
-	epochs := s.links.Epochs()
-	line(b, "curt_epochs", len(epochs))
-	for _, e := range epochs {
-		fmt.Fprintf(b, "curt_epoch_%d:first=%d,key=%s,length=%d,alphabet=%s\r\n", e.Number, e.First, e.KeyID, e.Length, e.Alphabet)
-	}
-	line(b, "curt_random_retries", s.links.Retries())
-	line(b, "curt_cache_hits", cache.Hits)
-	line(b, "curt_cache_misses", cache.Misses)
-	line(b, "curt_store_reads", st.StoreReads)
-	line(b, "curt_fsyncs", st.Fsyncs)
+	return []*command{{
+		name: "cluster", arity: -2, flags: serverFlags, group: "cluster", since: "0.1.0", complexity: "O(1)",
+		syntax:  "subcommand [argument ...]",
+		summary: "There is no cluster",
+		reply:   "-" + string(disabled),
+		run:     func(*call) error { return disabled },
+	}, ok("readonly", "Allows reads from a replica; this is none"), ok("readwrite", "Undoes READONLY")}
 }

@@ -50,7 +50,7 @@ var (
 	manyKeys = keySpan{1, -1, 1}
 )
 
-// words returns the positions of the keys among n words.
+// positions returns the positions of the keys among n words.
 func (k keySpan) positions(n int) []int {
 	if k.first == 0 {
 		return nil
@@ -66,6 +66,14 @@ func (k keySpan) positions(n int) []int {
 	return list
 }
 
+// keyword says that codes stand behind a word of a command, at or after a position: one of them, or, halved, the first half
+// of what follows.
+type keyword struct {
+	word   string
+	from   int
+	halved bool
+}
+
 // command is everything there is to say of one command. Dispatch, COMMAND, COMMAND DOCS, the ACL categories, the metrics' labels
 // and COMMANDS.md derive from it.
 type command struct {
@@ -73,6 +81,7 @@ type command struct {
 	arity      int    // number of words with the name; negative: at least
 	flags      flag
 	keys       keySpan
+	keyword    keyword
 	group      string // as redis.io groups them; own groups: link, click, id
 	since      string
 	complexity string
@@ -106,6 +115,27 @@ func (c *command) isClient() bool {
 // fits reports whether a number of words is right.
 func (c *command) fits(words int) bool {
 	return words == c.arity || c.arity < 0 && words >= -c.arity
+}
+
+// keyPositions returns which words of a command are codes.
+func (c *command) keyPositions(args [][]byte) []int {
+	list := c.keys.positions(len(args))
+	if k := c.keyword; k.word != "" {
+		for i := k.from; i < len(args)-1; i++ {
+			if !equalFold(args[i], k.word) {
+				continue
+			}
+			n := 1
+			if k.halved {
+				n = (len(args) - 1 - i) / 2
+			}
+			for j := range n {
+				list = append(list, i+1+j)
+			}
+			break
+		}
+	}
+	return list
 }
 
 // table finds commands by name. It does not change after newTable.

@@ -82,7 +82,7 @@ func (s *Server) refuse(sess *session, cmd *command, err error) {
 
 // run carries out a command that may run, and says what its reply waits for.
 func (s *Server) run(sess *session, cmd *command, args [][]byte) {
-	sess.lastCmd = cmd
+	sess.lastCmd.Store(cmd)
 	c := &sess.running
 	*c = call{Server: s, session: sess, cmd: cmd, args: args, w: sess.conn.W, links: sess.links}
 	s.carryOut(c)
@@ -110,6 +110,7 @@ func (s *Server) carryOut(c *call) error {
 // ran is told of every command that was carried out: all that watches commands go by begins here.
 func (s *Server) ran(c *call, took time.Duration, err error) {
 	s.stats.ran(c.cmd, took, err)
+	s.slow.note(c, took)
 	s.monitors.feed(c)
 }
 

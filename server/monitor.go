@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,17 +91,27 @@ func quote(b *strings.Builder, word []byte) {
 	b.WriteByte('"')
 }
 
+const redacted = "(redacted)" // as Redis writes it
+
 // shown is a word of a command as MONITOR and SLOWLOG may show it: passwords are hidden, and of what looks like a URL the
-// query and what follows.
+// query with what follows, and who the user is.
 func (cmd *command) shown(position int, word []byte) []byte {
 	if cmd.secrets > 0 && position >= cmd.secrets {
-		return []byte("(redacted)")
+		return []byte(redacted)
 	}
-	query := bytes.IndexByte(word, '?')
-	if query >= 0 && bytes.ContainsAny(word[:query], ":/\\") {
-		return append(word[:query+1:query+1], "(redacted)"...)
+	if query := bytes.IndexByte(word, '?'); query >= 0 && bytes.ContainsAny(word[:query], ":/\\.") {
+		word = append(word[:query+1:query+1], redacted...)
 	}
-	return word
+	scheme, rest, ok := bytes.Cut(word, []byte("://"))
+	if !ok {
+		return word
+	}
+	host, _, _ := bytes.Cut(rest, []byte("/"))
+	at := bytes.LastIndexByte(host, '@')
+	if at < 0 {
+		return word
+	}
+	return slices.Concat(scheme, []byte("://"+redacted), rest[at:])
 }
 
 func monitorCommands() []*command {

@@ -48,6 +48,12 @@ type Options struct {
 
 	HTTP web.Options // what browsers get; Links, Now, Logger, BaseURL and MaxURLBytes are the server's own
 
+	Stop     func()         // what SHUTDOWN calls: it makes the program stop, and returns at once; nil: SHUTDOWN is refused
+	LogLevel *slog.LevelVar // of Logger, for CONFIG SET loglevel; nil: it can't be changed
+
+	SlowlogThreshold time.Duration // commands that take as long are kept by SLOWLOG; 0: 10 ms, negative: none
+	SlowlogLength    int           // how many it keeps at most, up to 10000; 0: 128
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: slog.Default
 	Fatal  func(error)      // what a failed sync does; nil: log and exit with code 1
@@ -98,6 +104,9 @@ func (o *Options) Validate() error {
 	}
 	if o.TrackedKeys < 0 {
 		complain("tracking-table-max-keys: %d is negative", o.TrackedKeys)
+	}
+	if o.SlowlogLength < 0 || o.SlowlogLength > maxSlowlogLength {
+		complain("slowlog-max-len: %d is not within 0 to %d", o.SlowlogLength, maxSlowlogLength)
 	}
 	if o.BaseURL != "" {
 		u, err := url.Parse(o.BaseURL)

@@ -38,6 +38,8 @@ type Server struct {
 	links   *link.Service
 	table   *table
 	stats   *stats
+	slow    slowlog
+	rates   rates
 	resp    *resp.Server
 	web     *web.Server
 	started time.Time
@@ -98,6 +100,7 @@ func Open(o Options) (*Server, error) {
 		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
 	}
 	s.stats = newStats(s.table.count)
+	s.slow.configure(o.SlowlogThreshold, o.SlowlogLength)
 	s.resp = resp.NewServer(s, resp.Config{MaxClients: o.MaxClients, IdleTimeout: o.IdleTimeout, Durability: store, Admit: s.admit, Now: o.Now, Log: o.Logger})
 	if s.web, err = s.newWeb(); err != nil {
 		s.links.Close()
@@ -105,6 +108,7 @@ func Open(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.background.Go(s.expireTracked)
+	s.rates.start(s)
 	return s, nil
 }
 
@@ -183,6 +187,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err = cmp.Or(err, browsers)
 	close(s.stop)
 	s.background.Wait()
+	s.rates.end()
 	s.links.Close()
 	return cmp.Or(err, s.store.Close())
 }

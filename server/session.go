@@ -13,10 +13,7 @@ type session struct {
 	conn          *resp.Conn
 	links         *link.Service // in the session's name: its changes are known to be its own
 	authenticated bool
-	name          string // CLIENT SETNAME
-	libName       string // CLIENT SETINFO
-	libVer        string
-	lastCmd       *command
+	shown
 
 	running    call         // the command that runs, EXEC's own aside
 	mark       int          // length of the connection's writer before it
@@ -32,6 +29,28 @@ type session struct {
 
 	pushing sync.Mutex // held while a frame is encoded and queued, and while the protocol changes
 }
+
+// shown is what other connections see of a session, in CLIENT LIST. All of it is safe for concurrent use.
+type shown struct {
+	name    text // CLIENT SETNAME
+	libName text // CLIENT SETINFO
+	libVer  text
+	noEvict atomic.Bool
+	noTouch atomic.Bool
+	lastCmd atomic.Pointer[command]
+}
+
+// text is a string that others may read while it is replaced. The zero value is empty.
+type text struct{ p atomic.Pointer[string] }
+
+func (t *text) get() string {
+	if p := t.p.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+func (t *text) set(s string) { t.p.Store(&s) }
 
 // counts are what CLIENT LIST shows of a session's state.
 type counts struct {

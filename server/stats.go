@@ -59,6 +59,22 @@ func (s *stats) failed(text string) {
 	s.mu.Unlock()
 }
 
+// reset sets every counter to 0.
+func (s *stats) reset() {
+	for i := range s.commands {
+		c := &s.commands[i]
+		for _, n := range []*atomic.Int64{&c.calls, &c.nanos, &c.rejected, &c.failed} {
+			n.Store(0)
+		}
+	}
+	for _, n := range []*atomic.Int64{&s.connections, &s.unknown, &s.keyHits, &s.keyMisses} {
+		n.Store(0)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.errors)
+}
+
 // looked counts a look-up of a key, as keyspace_hits and keyspace_misses do.
 func (s *stats) looked(hit bool) {
 	if hit {

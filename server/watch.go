@@ -17,9 +17,10 @@ func shardOf(key string) uint64 { return xxhash.Sum64String(key) % shardCount }
 // maxWatched is how many keys a session may watch.
 const maxWatched = 100_000
 
-// watcher is what one session watches. Only the session's handler uses it, dirty aside.
+// watcher is what one session watches. Only the session's handler uses it, dirty and count aside.
 type watcher struct {
 	dirty atomic.Bool           // a watched link changed; safe from any goroutine
+	count atomic.Int32          // of keys; safe from any goroutine
 	keys  map[string]link.State // with what each led to when the watch began
 }
 
@@ -46,6 +47,7 @@ func (t *watches) add(w *watcher, key string, links *link.Service) error {
 		w.keys = map[string]link.State{}
 	}
 	w.keys[key] = state
+	w.count.Store(int32(len(w.keys)))
 	return err
 }
 
@@ -94,6 +96,7 @@ func (t *watches) forget(w *watcher) {
 		t.keys.Add(-1)
 	}
 	w.keys = nil
+	w.count.Store(0)
 	w.dirty.Store(false)
 }
 

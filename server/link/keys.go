@@ -127,3 +127,15 @@ func (s *Service) FlushAll() error {
 		return nil
 	})
 }
+
+// entryOverhead is about what keys, numbers and indexes of a stored link take.
+const entryOverhead = 64
+
+// Size is about how many bytes the link takes in the store, uncompressed.
+func (i *Info) Size() int {
+	n := entryOverhead + len(i.Target) + 2*len(i.Name) + 2*len(i.Tenant) + len(i.Creator) + len(i.Title) + len(i.BanReason) + len(i.Fingerprint)
+	for _, t := range i.Tags {
+		n += 2*len(t) + len(i.Tenant)
+	}
+	return n
+}
