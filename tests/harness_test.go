@@ -82,8 +82,8 @@ func newNode(tb testing.TB, with ...func(*server.Options)) *node {
 	}
 	tb.Cleanup(func() {
 		n.down()
-		if tb.Failed() {
-			tb.Logf("the server's log:\n%s", n.log.String())
+		if log := n.log.String(); tb.Failed() && log != "" {
+			tb.Logf("the server's log:\n%s", log)
 		}
 	})
 	return n
