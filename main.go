@@ -36,6 +36,7 @@ func subcommands() []subcommand {
 		{"serve", "", "answer RESP and HTTP until SIGTERM or SIGINT (the default)", nil, serve},
 		{"rotate-key", "", "add a random key to the ring in the store", place, rotateKey},
 		{"epochs", "", "print the table of epochs: keys, lengths and alphabets of codes", place, printEpochs},
+		{"check", "", "compare every link with every index, and back; exit code 1 and a list of what does not fit", place, check},
 		{"version", "", "print the version", []string{}, printVersion},
 		{"help", "[COMMAND]", "print this text, or a command's options", []string{}, printHelp},
 	}

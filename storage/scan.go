@@ -29,6 +29,24 @@ func (r *Reader) EachName(from string, fn func(text string, id uint64) bool) err
 	return nil
 }
 
+// EachDedup visits dedup hints by key.
+func (r *Reader) EachDedup(fn func(key [16]byte, id uint64) bool) error {
+	err := r.scan([]byte{kindDedup}, nil, false, func(rest, v []byte) (bool, error) {
+		id, err := decodeUint(v)
+		if err == nil && len(rest) != 16 {
+			err = errKey
+		}
+		if err != nil {
+			return false, err
+		}
+		return fn([16]byte(rest), id), nil
+	})
+	if err != nil {
+		return fmt.Errorf("scan dedup hints: %w", err)
+	}
+	return nil
+}
+
 // EachLink visits links by id, upwards or in reverse. The Link is fn's to keep.
 func (r *Reader) EachLink(from uint64, reverse bool, fn func(*Link) bool) error {
 	err := r.scan([]byte{kindLink}, fromID(from, reverse), reverse, func(rest, v []byte) (bool, error) {

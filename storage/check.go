@@ -1,0 +1,163 @@
+package storage
+
+import "fmt"
+
+// Check reads the whole store and compares every index with every link, and back. It calls problem for each thing that
+// does not fit, until that returns false. An error means that something could not be read. It sees one moment of the store if nobody
+// writes meanwhile.
+func (s *Store) Check(problem func(text string) bool) error {
+	c := &checker{Reader: &s.Reader, problem: problem}
+	for _, step := range []func() error{c.links, c.names, c.indexes, c.hints, c.bans} {
+		if err := step(); err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+		if c.stopped {
+			return nil
+		}
+	}
+	if n := s.Links(); n != c.count {
+		c.say("the store counts %d links and has %d", n, c.count)
+	}
+	return nil
+}
+
+type checker struct {
+	*Reader
+	problem func(string) bool
+	stopped bool
+	count   int64 // links
+}
+
+func (c *checker) say(format string, args ...any) {
+	if !c.stopped {
+		c.stopped = !c.problem(fmt.Sprintf(format, args...))
+	}
+}
+
+// links looks from each link at its name and index entries.
+func (c *checker) links() error {
+	return c.scan([]byte{kindLink}, nil, false, func(rest, v []byte) (bool, error) {
+		c.count++
+		if len(rest) != 8 {
+			c.say("link with a malformed key %x", rest)
+			return !c.stopped, nil
+		}
+		l, err := decodeLink(lastID(rest), v)
+		if err != nil {
+			c.say("%v", err)
+			return !c.stopped, nil
+		}
+		if l.Name != "" {
+			if id, ok, err := c.Name(l.Name); err != nil {
+				return false, err
+			} else if !ok || id != l.ID {
+				c.say("link %d has the name %s, which does not lead to it", l.ID, l.Name)
+			}
+		}
+		for _, key := range l.indexKeys() {
+			if ok, err := c.find(key, func([]byte) error { return nil }); err != nil {
+				return false, err
+			} else if !ok {
+				c.say("link %d is missing in index %q", l.ID, key[:len(key)-8])
+			}
+		}
+		return !c.stopped, nil
+	})
+}
+
+// names looks from each name at its link.
+func (c *checker) names() error {
+	return c.scan([]byte{kindName}, nil, false, func(rest, v []byte) (bool, error) {
+		id, err := decodeUint(v)
+		if err != nil {
+			c.say("name %q: %v", rest, err)
+			return !c.stopped, nil
+		}
+		if id == Tombstone {
+			return true, nil
+		}
+		l, ok, err := c.link(id)
+		if err != nil {
+			return false, err
+		}
+		if !ok || l.Name != string(rest) {
+			c.say("name %q leads to link %d, which does not have it", rest, id)
+		}
+		return !c.stopped, nil
+	})
+}
+
+// link is Link for a record that may be damaged, which the walk over all links has told of.
+func (c *checker) link(id uint64) (l Link, ok bool, err error) {
+	ok, err = c.find(linkKey(nil, id), func(v []byte) error {
+		l, _ = decodeLink(id, v)
+		return nil
+	})
+	return l, ok && l.ID != 0, err
+}
+
+// indexes looks from each index entry at its link.
+func (c *checker) indexes() error {
+	for _, kind := range []byte{kindExpires, kindEnded, kindBannedLink, kindTenant, kindTag} {
+		err := c.scan([]byte{kind}, nil, false, func(rest, _ []byte) (bool, error) {
+			key := append([]byte{kind}, rest...)
+			if len(rest) < 8 {
+				c.say("malformed index entry %q", key)
+				return !c.stopped, nil
+			}
+			id := lastID(rest)
+			l, ok, err := c.link(id)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				c.say("index %q has link %d, which does not exist", key[:len(key)-8], id)
+			} else if !containsKey(l.indexKeys(), key) {
+				c.say("index %q has link %d, whose record does not say so", key[:len(key)-8], id)
+			}
+			return !c.stopped, nil
+		})
+		if err != nil || c.stopped {
+			return err
+		}
+	}
+	return nil
+}
+
+// hints looks from each dedup hint at its link.
+func (c *checker) hints() error {
+	return c.EachDedup(func(key [16]byte, id uint64) bool {
+		l, ok, err := c.link(id)
+		switch {
+		case err != nil:
+			c.say("dedup hint %x: %v", key, err)
+		case !ok:
+			c.say("dedup hint %x leads to link %d, which does not exist", key, id)
+		case l.Flags&Plain == 0:
+			c.say("dedup hint %x leads to link %d, which is not plain", key, id)
+		}
+		return !c.stopped
+	})
+}
+
+// bans reads every ban.
+func (c *checker) bans() error {
+	for _, kind := range []byte{kindBannedTarget, kindBannedHost} {
+		err := c.scan([]byte{kind}, nil, false, func(rest, v []byte) (bool, error) {
+			b, err := decodeBan(v)
+			switch {
+			case err != nil:
+				c.say("ban %q: %v", rest, err)
+			case kind == kindBannedTarget && len(rest) != 16:
+				c.say("ban with a malformed key %x", rest)
+			case kind == kindBannedTarget && b.Target == "":
+				c.say("ban %x has no target", rest)
+			}
+			return !c.stopped, nil
+		})
+		if err != nil || c.stopped {
+			return err
+		}
+	}
+	return nil
+}
