@@ -2,6 +2,7 @@ package server
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func TestCommandsMarkdown(t *testing.T) {
 	}
 	text := b.String()
 	explainedWords := wordsOf(errorWords())
+	if sorted := slices.Sorted(slices.Values(explainedWords)); len(slices.Compact(sorted)) != len(explainedWords) {
+		t.Errorf("a word stands twice in %v", explainedWords)
+	}
 	word := regexp.MustCompile(`-([A-Z]{3,})\b`)
 	for _, c := range newTable(families()...).each() {
 		name := strings.ToUpper(strings.ReplaceAll(c.fullName(), "|", " "))
@@ -43,6 +47,30 @@ func TestCommandsMarkdown(t *testing.T) {
 		if first, _, _ := strings.Cut(string(k.text), " "); !slices.Contains(explainedWords, first) {
 			t.Errorf("%q: explain its word in errorWords", k.text)
 		}
+	}
+}
+
+// Every text of an error in the source begins with an explained word.
+func TestErrorWordsExplained(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := 0
+	for _, path := range files {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`replyError(?:\(| += )(?:fmt\.Sprintf\()?"([A-Z]+)[ "]`).FindAllSubmatch(source, -1) {
+			texts++
+			if !slices.Contains(wordsOf(errorWords()), string(m[1])) {
+				t.Errorf("%s answers -%s: explain the word in errorWords", path, m[1])
+			}
+		}
+	}
+	if texts < 20 {
+		t.Errorf("only %d error texts were found: has their form changed?", texts)
 	}
 }
 
