@@ -85,11 +85,17 @@ type process struct {
 // start starts a server on dir, at ports of its own unless args say otherwise, and waits until it is ready.
 func start(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
+	return startWith(t, nil, dir, args...)
+}
+
+// startWith is start with variables as "NAME=value".
+func startWith(t *testing.T, env []string, dir string, args ...string) *process {
+	t.Helper()
 	args = append([]string{"--dir", dir, "--http", "127.0.0.1:0"}, args...)
 	if !strings.Contains(strings.Join(args, " "), "--resp") {
 		args = append(args, "--resp", "127.0.0.1:0")
 	}
-	p := &process{t: t, cmd: program(t, nil, args...), done: make(chan struct{})}
+	p := &process{t: t, cmd: program(t, env, args...), done: make(chan struct{})}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func serve(s *settings, out io.Writer) error {
 		return err
 	}
 	announce(s, srv, bound, out)
+	notify("READY=1")
 	return answer(running, s.Logger, srv, bound)
 }
 
@@ -72,6 +73,7 @@ func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *li
 	if returned {
 		n--
 	}
+	notify("STOPPING=1")
 	limit, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	err := srv.Shutdown(limit)

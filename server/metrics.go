@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,6 +42,7 @@ func (m *metrics) figures() []figure {
 		gauge("up_seconds", "Seconds since the start.", func(s *snapshot) float64 { return m.now().Sub(m.started).Seconds() }),
 		gauge("ready", "1 when the server can do its whole work.", func(s *snapshot) float64 { return truth(m.ready() == nil) }),
 		gauge("disk_low", "1 while commands that grow the store are refused.", func(s *snapshot) float64 { return truth(m.store.DiskLow()) }),
+		gauge("disk_free_bytes", "Bytes of the disk that are free for the store.", func(*snapshot) float64 { return m.diskFree() }),
 		gauge("store_stalled", "1 while the store holds writers back.", func(s *snapshot) float64 { return truth(s.store.Stalled) }),
 		gauge("store_bytes", "Bytes of the store on the disk.", func(s *snapshot) float64 { return float64(s.store.DiskBytes) }),
 		gauge("store_read_amplification", "Tables a read may look at.", func(s *snapshot) float64 { return float64(s.store.ReadAmp) }),
@@ -59,6 +61,15 @@ func (m *metrics) figures() []figure {
 		gauge("http_connections", "HTTP connections.", func(s *snapshot) float64 { return float64(s.web.Conns) }),
 		counter("misses_limited_total", "Requests refused because their network had missed too often.", func(s *snapshot) float64 { return float64(s.web.MissesLimited) }),
 	}
+}
+
+// diskFree is NaN where the file system can't tell.
+func (s *Server) diskFree() float64 {
+	free, _, err := s.store.DiskSpace()
+	if err != nil {
+		return math.NaN()
+	}
+	return float64(free)
 }
 
 func truth(b bool) float64 {
@@ -109,20 +120,11 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	for _, e := range m.stats.errorList() {
 		send(descErrors, prometheus.CounterValue, float64(e.count), e.word)
 	}
-	for _, k := range []struct {
-		kind string
-		n    uint64
-	}{{"redirect", s.web.Redirects}, {"not-found", s.web.Misses}, {"gone", s.web.Gone}, {"banned", s.web.Banned}, {"preview", s.web.Previews},
-		{"qr", s.web.QRCodes}, {"limited", s.web.MissesLimited}, {"bad-request", s.web.BadRequests}, {"fault", s.web.Faults + s.web.Panics}} {
-		send(descHTTP, prometheus.CounterValue, float64(k.n), k.kind)
+	for _, t := range answered(&s.web) {
+		send(descHTTP, prometheus.CounterValue, float64(t.n), t.name)
 	}
-	for _, k := range []struct {
-		why string
-		n   int64
-	}{{"max-clients", s.resp.RejectedClients}, {"protected-mode", s.resp.RejectedAdmission}, {"protocol-error", s.resp.ProtocolErrors}, {"cross-protocol", s.resp.CrossProtocol},
-		{"handshake", s.resp.HandshakeErrors}, {"push-overflow", s.resp.PushOverflows}, {"write-timeout", s.resp.WriteTimeouts}, {"read-timeout", s.resp.ReadTimeouts},
-		{"idle", s.resp.IdleTimeouts}, {"sync-failed", s.resp.GateErrors}, {"panic", s.resp.Panics}, {"http-max-conns", int64(s.web.ConnsRefused)}} {
-		send(descRefused, prometheus.CounterValue, float64(k.n), k.why)
+	for _, t := range refused(&s.resp, &s.web) {
+		send(descRefused, prometheus.CounterValue, float64(t.n), t.name)
 	}
 	out <- latency(&s.web.RedirectTime)
 }
