@@ -147,7 +147,7 @@ func clientIDs(words [][]byte) ([]int64, error) {
 	ids := make([]int64, len(words))
 	for i, w := range words {
 		id, err := parseInt(w)
-		if err != nil || id < 1 {
+		if err != nil {
 			return nil, replyError("ERR Invalid client ID")
 		}
 		ids[i] = id

@@ -215,7 +215,7 @@ func configGet(c *call) error {
 func configSet(c *call) error {
 	pairs := c.args[2:]
 	if len(pairs)%2 != 0 {
-		return errArity(c.cmd.fullName())
+		return errSyntax
 	}
 	var applies []func()
 	seen := map[string]bool{}
@@ -234,7 +234,7 @@ func configSet(c *call) error {
 			apply, err = s.parse(c.Server, string(pairs[1]))
 		}
 		if err != nil {
-			return replyError(fmt.Sprintf("ERR CONFIG SET failed (possibly related to argument '%s') - %s", cut(pairs[0], 128), err))
+			return replyError(fmt.Sprintf("ERR CONFIG SET failed (possibly related to argument '%s') - %s", name, err))
 		}
 		seen[name] = true
 		applies = append(applies, apply)

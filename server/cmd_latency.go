@@ -37,6 +37,7 @@ func latencyCommand() *command {
 				"    Reset latency data of one or more <event> classes.",
 				"    (default: reset all data for all event classes)",
 				"HISTOGRAM [COMMAND ...]",
-				"    Return a cumulative distribution of latencies in the format of a histogram for the specified commands."),
+				"    Return a cumulative distribution of latencies in the format of a histogram for the specified command names.",
+				"    If no commands are specified then all histograms are replied."),
 		}}
 }
