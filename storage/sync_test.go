@@ -203,8 +203,7 @@ func openOnce(t testing.TB, fs vfs.FS, mode SyncMode) *Store {
 func TestChangeDuringSync(t *testing.T) {
 	var during func()
 	syncs := 0
-	var s *syncer
-	s = newSyncer(func() error {
+	s := newSyncer(func() error {
 		syncs++
 		during()
 		return nil

@@ -59,15 +59,6 @@ func start(tb testing.TB, with ...func(*server.Options)) *node {
 	return n
 }
 
-// startOnDisk starts a server in a folder of the real disk.
-func startOnDisk(tb testing.TB, with ...func(*server.Options)) *node {
-	tb.Helper()
-	n := newNode(tb, with...)
-	n.memory, n.options.Dir = nil, tb.TempDir()
-	n.up()
-	return n
-}
-
 // newNode prepares a node that is not up.
 func newNode(tb testing.TB, with ...func(*server.Options)) *node {
 	n := &node{tb: tb, memory: vfs.NewCrashableMem(), clock: newClock(), log: &logBuffer{}}

@@ -168,7 +168,8 @@ const filterDaily = 24 * time.Hour
 
 // maintainFilter builds the name filter at once, again when it is full, and daily (deleted names leave bits behind).
 func (e *engine) maintainFilter(ctx context.Context) {
-	barrier := func() { e.mu.Lock(); e.mu.Unlock() } //nolint:staticcheck // an empty section waits for all writers
+	//lint:ignore SA2001 the empty section waits for all writers
+	barrier := func() { e.mu.Lock(); e.mu.Unlock() }
 	timer := time.NewTicker(filterDaily)
 	defer timer.Stop()
 	for {

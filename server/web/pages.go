@@ -67,7 +67,7 @@ func makeAnswers() answers {
 	body := a.pages[503]
 	a.full = fmt.Appendf(nil, "HTTP/1.1 503 %s\r\nConnection: close\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n"+
 		"Cache-Control: %s\r\nX-Content-Type-Options: %s\r\nContent-Security-Policy: %s\r\nReferrer-Policy: %s\r\nRetry-After: 1\r\n\r\n%s",
-		http.StatusText(503), len(body), vNoStore, vNoSniff, policy, vNoReferrer, body)
+		http.StatusText(http.StatusServiceUnavailable), len(body), vNoStore, vNoSniff, policy, vNoReferrer, body)
 	return a
 }
 
