@@ -211,7 +211,7 @@ func TestIdleMemory(t *testing.T) {
 func TestAsRedis(t *testing.T) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		t.Skip("redis-server is not installed")
+		t.Skip("missing program: redis-server")
 	}
 	sock := filepath.Join(t.TempDir(), "r.sock")
 	ctx, cancel := context.WithCancel(context.Background())
