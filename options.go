@@ -96,6 +96,12 @@ func serveOptions() []option {
 		{"", "http-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.HTTPTLS.Key })},
 		{"", "trusted-proxy", "CIDR", "", "peers whose X-Forwarded-For is believed; repeat it, or list with commas (none: nobody)", trustedProxies},
 
+		{"Clicks", "click-stream", "yes|no", "yes", "keep raw clicks for XRANGE and XREAD", noYes(func(s *settings) *bool { return &s.Clicks.NoStream })},
+		{"", "click-retention", "TIME", "90d", "how long raw clicks stay; they are dropped a day at a time", duration(func(s *settings) *time.Duration { return &s.Clicks.StreamRetention })},
+		{"", "hour-retention", "TIME", "90d", "how long clicks are told apart by the hour; later by the day", duration(func(s *settings) *time.Duration { return &s.Clicks.HourRetention })},
+		{"", "count-once", "SECONDS", "0", "count visits of a network (IPv4 /24, IPv6 /48) to a link once in so long; 0 counts each", seconds(func(s *settings) *time.Duration { return &s.Clicks.CountOnce })},
+		{"", "geoip", "FILE", "", "MaxMind-format file with countries, read again on SIGHUP (none: no country is known)", text(func(s *settings) *string { return &s.Clicks.GeoIP })},
+
 		{"Log", "log-level", "LEVEL", "info", "debug, info, warn or error", choice(func(s *settings) *slog.Level { return &s.logLevel },
 			named[slog.Level]{"debug", slog.LevelDebug}, named[slog.Level]{"info", slog.LevelInfo}, named[slog.Level]{"warn", slog.LevelWarn}, named[slog.Level]{"error", slog.LevelError})},
 		{"", "log-format", "FORMAT", "text", "text or json", choice(func(s *settings) *string { return &s.logFormat },

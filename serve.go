@@ -90,7 +90,7 @@ func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *li
 	return err
 }
 
-// untilDone waits for ctx, or for the first listener to return. SIGHUP reads the certificates again meanwhile.
+// untilDone waits for ctx, or for the first listener to return. SIGHUP reads files again meanwhile.
 func untilDone(ctx context.Context, log *slog.Logger, srv *server.Server, ended <-chan error) (err error, returned bool) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)

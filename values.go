@@ -91,6 +91,11 @@ func slowlogThreshold(s *settings, v string) error {
 	return nil
 }
 
+// noYes is yesNo of a field that says no.
+func noYes(field func(*settings) *bool) func(*settings, string) error {
+	return choice(field, named[bool]{"yes", false}, named[bool]{"no", true})
+}
+
 func yesNo(field func(*settings) *bool) func(*settings, string) error {
 	return choice(field, named[bool]{"yes", true}, named[bool]{"no", false})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync/atomic"
 )
@@ -50,10 +51,7 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// Reload reads the certificates again, as SIGHUP asks for. What cannot be read stays as it was.
+// Reload reads the certificates and the file with countries again, as SIGHUP asks for. What cannot be read stays as it was.
 func (s *Server) Reload() error {
-	if err := s.respCert.reload(); err != nil {
-		return err
-	}
-	return s.httpCert.reload()
+	return errors.Join(s.respCert.reload(), s.httpCert.reload(), s.links.Counter().ReloadGeoIP())
 }

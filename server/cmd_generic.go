@@ -1,6 +1,10 @@
 package server
 
-import "slices"
+import (
+	"slices"
+
+	"curt/server/link"
+)
 
 // genericCommands are Redis's generic group; its larger parts have files of their own.
 func genericCommands() []*command {
@@ -28,7 +32,7 @@ func genericCommands() []*command {
 			name: "type", arity: 2, flags: flagReadonly | flagFast, keys: oneKey, group: "generic", since: "0.1.0", complexity: "O(1)",
 			syntax:  "code",
 			summary: "Returns the type of what is stored at a code",
-			reply:   "status: string or none",
+			reply:   "status: string, stream or none",
 			run:     typeOf,
 		}, {
 			name: "rename", arity: 3, flags: flagWrite, keys: twoKeys, group: "generic", since: "0.1.0", complexity: "O(1)",
@@ -64,11 +68,11 @@ func del(c *call) error {
 func exists(c *call) error {
 	n := 0
 	for _, code := range c.args[1:] {
-		t, err := c.live(code)
+		there, err := c.there(code)
 		if err != nil {
 			return err
 		}
-		if t != nil {
+		if there {
 			n++
 		}
 	}
@@ -76,7 +80,23 @@ func exists(c *call) error {
 	return nil
 }
 
+// there reports whether a code is live, or names a stream.
+func (c *call) there(code []byte) (bool, error) {
+	if link.IsStreamKey(code) {
+		_, ok, err := c.links.Stream(string(code))
+		return ok, err
+	}
+	t, err := c.live(code)
+	return t != nil, err
+}
+
 func typeOf(c *call) error {
+	if _, ok, err := c.links.Stream(string(c.args[1])); err != nil || ok {
+		if ok {
+			c.w.SimpleString("stream")
+		}
+		return err
+	}
 	t, err := c.live(c.args[1])
 	if err != nil {
 		return err

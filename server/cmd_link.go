@@ -223,6 +223,11 @@ func resolve(c *call) error {
 		return err
 	}
 	c.stats.looked(state == link.Live)
+	return c.writeTarget(t, state)
+}
+
+// writeTarget answers RESOLVE and VISIT: the target of a live link, null when there is none, else what its state says.
+func (c *call) writeTarget(t *link.Target, state link.State) error {
 	if state == link.Live {
 		c.w.BulkString(t.URL)
 		return nil

@@ -41,12 +41,18 @@ func linkinfo(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.writeInfo(l)
-	return nil
+	if err := c.links.FlushClicks(); err != nil {
+		return err
+	}
+	return c.writeInfo(l)
 }
 
-// writeInfo writes a link as a map.
-func (c *call) writeInfo(l *link.Info) {
+// writeInfo writes a link as a map, with what was counted as of the last flush.
+func (c *call) writeInfo(l *link.Info) error {
+	counted, err := c.links.CountOf(l.ID)
+	if err != nil {
+		return err
+	}
 	w := c.w
 	w.Map(17)
 	c.field("code", l.Code)
@@ -58,10 +64,10 @@ func (c *call) writeInfo(l *link.Info) {
 	c.number64("expires", l.Expires)
 	c.number64("max-visits", int64(l.MaxVisits))
 	w.BulkString("visits")
-	w.Int(0)
+	w.Int(counted.Visits)
 	w.BulkString("bots")
-	w.Int(0)
-	c.number64("last-visit", 0)
+	w.Int(counted.Bots)
+	c.number64("last-visit", counted.Last)
 	c.field("tenant", l.Tenant)
 	w.BulkString("tags")
 	w.Array(len(l.Tags))
@@ -74,6 +80,7 @@ func (c *call) writeInfo(l *link.Info) {
 	w.Bool(l.Flags&storage.Plain != 0)
 	c.field("code-source", sourceNames[l.Source])
 	c.field("creator", l.Creator)
+	return nil
 }
 
 // field writes a name and a text, null for the empty text.
@@ -143,15 +150,18 @@ func listLinks(c *call) error {
 	if err != nil {
 		return err
 	}
+	if fields {
+		err = c.links.FlushClicks()
+	}
 	c.w.Array(2)
 	c.w.BulkUint(next)
 	c.w.Array(len(list))
 	for _, l := range list {
-		if fields {
-			c.writeInfo(l)
-		} else {
+		if !fields {
 			c.w.BulkString(l.Code)
+		} else if err == nil {
+			err = c.writeInfo(l)
 		}
 	}
-	return nil
+	return err
 }

@@ -97,7 +97,10 @@ func (s *Server) carryOut(c *call) error {
 	start := time.Now()
 	mark := c.w.Len()
 	s.track(c)
-	err := c.cmd.run(c)
+	err := c.checkType()
+	if err == nil {
+		err = c.cmd.run(c)
+	}
 	if err != nil {
 		c.w.Truncate(mark)
 		c.w.Error(s.explain(c.cmd, err))

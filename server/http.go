@@ -30,6 +30,7 @@ func reachable(a net.Addr) string {
 // newWeb makes the HTTP side; it listens nowhere yet.
 func (s *Server) newWeb() (*web.Server, error) {
 	o := s.opts.HTTP
+	o.Visit = s.visited
 	o.Links, o.Now, o.Logger = s.links, s.now, s.log
 	o.BaseURL, o.MaxURLBytes = s.opts.BaseURL, s.opts.MaxURLBytes
 	o.TLS, o.Health = s.httpCert.config(), s.healthy

@@ -195,4 +195,5 @@ func (s *Server) infoCurt(b *strings.Builder) {
 	line(b, "curt_store_stalled", truth(st.Stalled))
 	line(b, "curt_store_errors", st.BackgroundErrors)
 	s.infoDoors(b)
+	s.infoClicks(b)
 }

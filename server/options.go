@@ -46,6 +46,8 @@ type Options struct {
 	AllowKeys   bool          // lets KEYS run
 	AllowFlush  bool          // lets FLUSHALL and FLUSHDB run
 
+	Clicks link.ClickOptions // how visits are counted and kept
+
 	HTTP web.Options // what browsers get; Links, Now, Logger, BaseURL and MaxURLBytes are the server's own
 
 	Stop     func()         // what SHUTDOWN calls: it makes the program stop, and returns at once; nil: SHUTDOWN is refused

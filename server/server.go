@@ -91,6 +91,7 @@ func Open(o Options) (*Server, error) {
 	s.links, err = link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
 		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan,
+		Clicks:     s.clickOptions(),
 		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
 		Policy:   &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
 		OnChange: s.changed,
@@ -144,7 +145,7 @@ func newRunID() string {
 
 // families are all commands, a group each.
 func families() [][]*command {
-	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands(),
+	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), clickCommands(), streamCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands(),
 		transactionCommands(), pubsubCommands(), monitorCommands()}
 }
 

@@ -45,11 +45,14 @@ func decodeCount(b []byte) (count, error) {
 	return c, nil
 }
 
-// merger adds counts up inside Pebble. A malformed operand is an error, never a panic.
+// merger adds counts and top values up inside Pebble. A malformed operand is an error, never a panic.
 func merger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: mergerName,
-		Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+		Merge: func(key, value []byte) (pebble.ValueMerger, error) {
+			if isTopKey(key) {
+				return newTopping(value)
+			}
 			c, err := decodeCount(value)
 			return &counting{c}, err
 		},

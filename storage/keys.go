@@ -11,6 +11,8 @@ import "encoding/binary"
 //	M k id                     key of the ring, 32 bytes
 //	M e number(1)              row of the epochs table
 //	M c segment                counter of a segment (uvarint)
+//	M a totals, M a buckets    all that was ever counted, as added to totals and to buckets (count)
+//	M p                        state of the click stream (stream.go)
 //	l id                       link record (link.go)
 //	n name                     id (uvarint); 0: tombstone of a deleted banned name
 //	d dedup key(16)            id (uvarint)
@@ -22,10 +24,13 @@ import "encoding/binary"
 //	t (tenant) id              links of a tenant
 //	g (tenant) (tag) id        links of a tenant with a tag
 //	g (empty) (tag) id         links of every tenant with a tag
-//	c id                       reserved: click totals (count)
-//	u id, v id, w id           reserved: hour, day and month buckets (count)
-//	q id                       reserved: top values
-//	p day                      reserved: click stream partitions
+//	c id                       click totals (count)
+//	c id h hour(4)             an hour of clicks (count)
+//	c id d day(4)              a day of clicks, once its hours are old (count)
+//	c id m month(4)            top values of a month (top.go)
+//	m id                       visits handed out of MaxVisits (uvarint)
+//	p day(4) ...               a day of the click stream (stream.go)
+//	r id Revision(8)           a version of a link that the click stream names (stream.go)
 const (
 	kindMeta         = 'M'
 	kindLink         = 'l'
@@ -38,6 +43,10 @@ const (
 	kindBannedLink   = 'k'
 	kindTenant       = 't'
 	kindTag          = 'g'
+	kindClicks       = 'c'
+	kindGrant        = 'm'
+	kindStream       = 'p'
+	kindVersion      = 'r'
 
 	metaVersion = 'v'
 	metaLinks   = 'n'
@@ -45,6 +54,8 @@ const (
 	metaKey     = 'k'
 	metaEpoch   = 'e'
 	metaCounter = 'c'
+	metaClicks  = 'a'
+	metaStream  = 'p'
 )
 
 // All that DeleteAllLinks removes lies in [linksFrom, linksTo).

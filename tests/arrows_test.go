@@ -16,10 +16,11 @@ func arrows() map[string][]string {
 	return map[string][]string{
 		"curt": {"curt/server", "curt/server/link", "curt/codec", "curt/codec/weburl", "curt/storage"},
 
-		"curt/server":      {"curt/server/link", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
-		"curt/server/resp": {},
-		"curt/server/web":  {"curt/server/link", "curt/storage"},
-		"curt/server/link": {"curt/codec", "curt/codec/weburl", "curt/idalloc", "curt/idalloc/snowflake", "curt/storage"},
+		"curt/server":             {"curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
+		"curt/server/resp":        {},
+		"curt/server/web":         {"curt/server/link", "curt/storage"},
+		"curt/server/link":        {"curt/server/link/clicks", "curt/codec", "curt/codec/weburl", "curt/idalloc", "curt/idalloc/snowflake", "curt/storage"},
+		"curt/server/link/clicks": {"curt/storage"},
 
 		"curt/storage":           {},
 		"curt/idalloc":           {},

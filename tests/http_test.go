@@ -23,9 +23,10 @@ func (n *node) Get(path string) answer {
 	return n.request("GET", path)
 }
 
-func (n *node) request(method, path string) answer {
+// request asks for a path. headers are names and values in turn.
+func (n *node) request(method, path string, headers ...string) answer {
 	n.tb.Helper()
-	a, err := fetch(browser(false), method, n.httpAddr, path)
+	a, err := fetch(browser(false), method, n.httpAddr, path, headers...)
 	if err != nil {
 		n.tb.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -37,12 +38,19 @@ func browser(keepAlive bool) *http.Transport {
 	return &http.Transport{DisableKeepAlives: !keepAlive, DisableCompression: true, ResponseHeaderTimeout: patience}
 }
 
-func fetch(b *http.Transport, method, addr, path string) (answer, error) {
+// somebody is the User-Agent of a person.
+const somebody = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+func fetch(b *http.Transport, method, addr, path string, headers ...string) (answer, error) {
 	req, err := http.NewRequest(method, "http://"+addr+"/", nil)
 	if err != nil {
 		return answer{}, err
 	}
 	req.URL.Opaque = "//" + addr + path // sent as it is
+	req.Header.Set("User-Agent", somebody)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
 	res, err := b.RoundTrip(req)
 	if err != nil {
 		return answer{}, err

@@ -16,10 +16,10 @@ import (
 
 // TestTranscripts runs the sessions in testdata. Directives:
 //
-//	start [password=P] [base-url=U] [allow-flush] [allow-keys] [max-url-bytes=N] [loose]   a new server on a new disk
+//	start [password=P] [base-url=U] [allow-flush] [allow-keys] [max-url-bytes=N] [no-stream] [count-once=1m] [loose]   a new server on a new disk
 //	redis [proto=3] [client=NAME] [raw]     a command a line, as typed into redis-cli; replies as it shows them, or as raw bytes
 //	receive [proto=3] [client=NAME] [n=N]   N messages (1) that come without a command
-//	http [method=M] [body]                  a path a line; status and headers
+//	http [method=M] [agent=(UA)] [referer=U] [purpose=P] [body]   a path a line; status and headers
 //	advance 1h30m                           moves the clock
 //	restart                                 clean
 //	crash [keep=PERCENT]                    a power cut; what was not synced survives in part
@@ -92,6 +92,10 @@ func (s *session) start(d *datadriven.TestData) {
 				o.BaseURL = a.Vals[0]
 			case "allow-flush":
 				o.AllowFlush = true
+			case "no-stream":
+				o.Clicks.NoStream = true
+			case "count-once":
+				o.Clicks.CountOnce, _ = time.ParseDuration(a.Vals[0])
 			case "allow-keys":
 				o.AllowKeys = true
 			case "max-url-bytes":
@@ -168,9 +172,17 @@ var hiddenHeaders = []string{"Date", "Content-Length", "Content-Security-Policy"
 func (s *session) http(d *datadriven.TestData) string {
 	method := "GET"
 	d.MaybeScanArgs(s.t, "method", &method)
+	var headers []string
+	for _, h := range [][2]string{{"agent", "User-Agent"}, {"referer", "Referer"}, {"purpose", "Sec-Purpose"}} {
+		if d.HasArg(h[0]) {
+			value := ""
+			d.ScanArgs(s.t, h[0], &value)
+			headers = append(headers, h[1], value)
+		}
+	}
 	var b strings.Builder
 	for path := range strings.FieldsSeq(d.Input) {
-		a := s.node.request(method, path)
+		a := s.node.request(method, path, headers...)
 		fmt.Fprintf(&b, "%d\n", a.status)
 		var names []string
 		for name := range a.header {

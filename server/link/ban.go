@@ -102,7 +102,11 @@ func (h *hostBans) replace(hosts map[string]storage.Ban) (before map[string]stor
 
 // stateNow says what a record means at this moment, host bans included.
 func (e *engine) stateNow(l *storage.Link) State {
-	return stateOf(l.Flags, l.Expires, e.millis(), e.hosts.covers(weburl.Host(l.Target)))
+	state := stateOf(l.Flags, l.Expires, e.millis(), e.hosts.covers(weburl.Host(l.Target)))
+	if state == Live && l.MaxVisits != 0 && e.usedUp(e.newTarget(l)) {
+		state = UsedUp
+	}
+	return state
 }
 
 // refuseBanned returns ErrBanned for a target that is banned, by itself or by its host. It comes before any duplicate: a link that

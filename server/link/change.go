@@ -19,6 +19,7 @@ type change struct {
 	events []Event
 	after  []func()
 	revert []func() // undoes what an Exec did outside its batch, should it fail
+	reset  bool     // clicks were reset in this Exec
 	ids    []uint64 // taken before an Exec, since nobody may wait inside
 }
 

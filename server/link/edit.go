@@ -72,6 +72,15 @@ func (c *change) remove(old *storage.Link) error {
 	}
 	c.touch(old)
 	c.event("deleted", old)
+	return c.drop(old)
+}
+
+// drop deletes a record and what was counted of it. Its names are the caller's to remove.
+func (c *change) drop(old *storage.Link) error {
+	if old.MaxVisits != 0 {
+		c.refill(old.ID)
+	}
+	c.after = append(c.after, func() { c.clicks.Forget(old.ID) })
 	return c.tx.DeleteLink(old)
 }
 

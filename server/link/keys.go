@@ -117,7 +117,7 @@ func (s *Service) FlushAll() error {
 		c.tx.DeleteAllLinks()
 		c.all = true
 		none := map[string]storage.Ban{}
-		c.after = append(c.after, s.cache.InvalidateAll)
+		c.after = append(c.after, s.cache.InvalidateAll, s.clicks.Clear)
 		if s.batch == nil {
 			c.after = append(c.after, func() { s.hosts.replace(none) })
 			return nil

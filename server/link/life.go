@@ -127,6 +127,9 @@ func (s *Service) Revive(code string, expires int64) error {
 		l := *old
 		l.Flags &^= storage.Expired | storage.UsedUp
 		l.Ended, l.Expires = 0, expires
+		if l.MaxVisits != 0 {
+			c.refill(l.ID)
+		}
 		if err := c.unplain(&l); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 type Target struct {
 	ID        uint64
 	URL       string // serialised, as it is sent
+	Code      string // what the link is called: its name, else its generated code
 	Tenant    string
 	Expires   int64 // unix ms UTC, 0: never
 	MaxVisits uint64
@@ -29,8 +30,8 @@ type Target struct {
 // targetOverhead is about what one cached link costs besides its strings.
 const targetOverhead = 256
 
-func newTarget(l *storage.Link) *Target {
-	return &Target{ID: l.ID, URL: l.Target, Tenant: l.Tenant, Expires: l.Expires, MaxVisits: l.MaxVisits,
+func (e *engine) newTarget(l *storage.Link) *Target {
+	return &Target{ID: l.ID, URL: l.Target, Code: e.codeOf(l), Tenant: l.Tenant, Expires: l.Expires, MaxVisits: l.MaxVisits,
 		Revision: l.Revision, Flags: l.Flags, host: weburl.Host(l.Target)}
 }
 
@@ -90,7 +91,11 @@ func (s *Service) Lookup(code []byte) (*Target, State, error) {
 	if err != nil || t == nil {
 		return nil, Absent, err
 	}
-	return t, stateOf(t.Flags, t.Expires, s.millis(), s.hosts.bans(t)), nil
+	state := stateOf(t.Flags, t.Expires, s.millis(), s.hosts.bans(t))
+	if state == Live && t.MaxVisits != 0 && s.usedUp(t) {
+		state = UsedUp
+	}
+	return t, state, nil
 }
 
 // Resolve returns the target of a live link, else the error that its state has.
@@ -112,7 +117,7 @@ func (s *Service) target(code []byte) (*Target, error) {
 		if err != nil || l == nil {
 			return nil, err
 		}
-		return newTarget(l), nil
+		return s.newTarget(l), nil
 	}
 	if !ValidName(code) {
 		return nil, nil
@@ -143,7 +148,7 @@ func (l *loader) Load(_ context.Context, text string) (*Target, error) {
 	if found == nil {
 		return nil, otter.ErrNotFound
 	}
-	return newTarget(found), nil
+	return l.newTarget(found), nil
 }
 
 // Reload is never called: the cache has no refresh.

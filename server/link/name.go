@@ -30,9 +30,9 @@ func ValidName[T ~string | ~[]byte](text T) bool {
 	return !dots
 }
 
-// ownRoutes are the paths that the HTTP listener keeps for itself, closed for ever. Every route that comes later
+// ownRoutes are the paths that the HTTP listener keeps for itself, and the key of the click stream, closed for ever. Every route that comes later
 // begins with `/-/`, where no name can stand.
-var ownRoutes = []string{"healthz", "robots.txt", "favicon.ico", "sitemap.xml", ".well-known"}
+var ownRoutes = []string{"healthz", "robots.txt", "favicon.ico", "sitemap.xml", ".well-known", StreamKey}
 
 // touchIcons is the beginning of the names that browsers ask for by themselves.
 const touchIcons = "apple-touch-icon"

@@ -13,6 +13,7 @@ import (
 
 	"curt/codec"
 	"curt/codec/weburl"
+	"curt/server/link/clicks"
 	"curt/storage"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Retention    time.Duration // how long an ended link is kept; 0: 30 days
 	NeverBan     []string      // hosts that no host ban covers, with all below them
 	CacheBytes   int64         // memory for links that are read often; 0: 64 MiB
+	Clicks       ClickOptions
 	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
 	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
 	OnChange func(Changes)
@@ -74,6 +76,8 @@ type engine struct {
 	cache     *otter.Cache[string, *Target]
 	source    *loader
 	words     wordList
+	clicks    *clicks.Counter
+	grants    grants
 	retention time.Duration
 	rate      throttle
 	expired   atomic.Int64 // links announced as expired
@@ -126,6 +130,11 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 		},
 		Executor: func(fn func()) { fn() },
 	})
+	if err := e.openClicks(); err != nil {
+		e.cache.StopAllGoroutines()
+		e.codes.segment.Close()
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	e.done.Go(func() { e.maintainFilter(ctx) })
@@ -141,10 +150,12 @@ func (s *Service) For(who any) *Service {
 	return &view
 }
 
-// Close stops the background work. The store stays open.
+// Close writes what was counted and stops the background work. Nobody may use the service meanwhile or later. The store stays open.
 func (s *Service) Close() {
 	s.stop()
 	s.done.Wait()
+	s.logged("last click flush", s.clicks.Close())
+	s.logged("return visits", s.returnGrants())
 	s.codes.segment.Close()
 	s.ids.close(s.log)
 	s.cache.StopAllGoroutines()

@@ -480,7 +480,7 @@ func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
 func (s *Service) release(c *change, old *storage.Link) error {
 	if old.Flags&storage.Generated == 0 {
 		c.touch(old)
-		return c.tx.DeleteLink(old)
+		return c.drop(old)
 	}
 	l := *old
 	l.Name = ""

@@ -48,7 +48,7 @@ const browser = " HTTP/1.1\r\nHost: s.test\r\nUser-Agent: Mozilla/5.0 (X11; Linu
 
 func counted(t testing.TB) *Server {
 	s, err := New(Options{Links: usual(), TrustedProxies: prefixes("127.0.0.0/8"), ForwardQuery: true, MissBurst: 1e6, MissPerSecond: 1e6,
-		Visit: func(v *Visit) link.State { return link.Live }})
+		Visit: func(v *Visit) (link.State, error) { return link.Live, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,9 @@ type Options struct {
 	Links Links // nil: every code is unknown
 
 	// Visit is told of each GET that is about to be redirected, once, with no lock held, and has the last word:
-	// any state but link.Live is answered as that state instead. HEAD requests, previews, QR codes and the
+	// any state but link.Live is answered as that state instead, an error as trouble of the store. HEAD requests, previews, QR codes and the
 	// fallbacks HomeURL and NotFoundURL are not visits. Calls are concurrent. nil: nobody counts.
-	Visit func(*Visit) link.State
+	Visit func(*Visit) (link.State, error)
 
 	Health func() error     // what /healthz asks: nil is 200, an error 503. nil: always healthy
 	Now    func() time.Time // nil: time.Now

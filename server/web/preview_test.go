@@ -28,7 +28,7 @@ func TestPreview(t *testing.T) {
 		links.links[fmt.Sprint("h", i)] = entry{Target: &link.Target{URL: target, MaxVisits: 1}, state: link.Live}
 	}
 	visits := 0
-	s := start(t, Options{Links: links, ForwardQuery: true, Visit: func(*Visit) link.State { visits++; return link.Live }})
+	s := start(t, Options{Links: links, ForwardQuery: true, Visit: func(*Visit) (link.State, error) { visits++; return link.Live, nil }})
 	href := regexp.MustCompile(`<a href="([^"]*)" rel="noreferrer noopener nofollow">`)
 	code := regexp.MustCompile(`(?s)<code>([^<]*)</code>`)
 	for i, target := range hostile {
@@ -66,7 +66,7 @@ func TestPreview(t *testing.T) {
 func TestQR(t *testing.T) {
 	links := usual()
 	visits := 0
-	s := start(t, Options{Links: links, BaseURL: "https://s.test/x/", QRPerSecond: 1e6, Visit: func(*Visit) link.State { visits++; return link.Live }})
+	s := start(t, Options{Links: links, BaseURL: "https://s.test/x/", QRPerSecond: 1e6, Visit: func(*Visit) (link.State, error) { visits++; return link.Live, nil }})
 	want, err := qrcode.New("https://s.test/x/live", qrcode.Medium)
 	if err != nil {
 		t.Fatal(err)

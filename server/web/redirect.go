@@ -31,7 +31,11 @@ func (s *Server) follow(ctx *fasthttp.RequestCtx, c *conn, code, query []byte) {
 		return
 	}
 	if state == link.Live && s.opts.Visit != nil && ctx.IsGet() {
-		state = s.count(ctx, c, code, t, client, now)
+		var err error
+		if state, err = s.count(ctx, c, code, t, client, now); err != nil {
+			s.fault(ctx, err)
+			return
+		}
 	}
 	if state != link.Live {
 		s.refuse(ctx, c, state, network, now)
@@ -76,16 +80,16 @@ func (s *Server) client(ctx *fasthttp.RequestCtx, c *conn) (netip.Addr, network)
 }
 
 // count tells the hook of a visit.
-func (s *Server) count(ctx *fasthttp.RequestCtx, c *conn, code []byte, t *link.Target, client netip.Addr, now time.Time) link.State {
+func (s *Server) count(ctx *fasthttp.RequestCtx, c *conn, code []byte, t *link.Target, client netip.Addr, now time.Time) (link.State, error) {
 	h := &ctx.Request.Header
 	purpose := h.Peek("Sec-Purpose")
 	if len(purpose) == 0 {
 		purpose = h.Peek("Purpose")
 	}
 	c.visit = Visit{Code: code, Target: t, Client: client, UserAgent: h.UserAgent(), Referer: h.Referer(), Purpose: purpose, Time: now}
-	state := s.opts.Visit(&c.visit)
+	state, err := s.opts.Visit(&c.visit)
 	c.visit = Visit{} // keeps no link alive while the connection waits
-	return state
+	return state, err
 }
 
 // refuse answers for a code that leads nowhere now. A miss costs its network a token.

@@ -161,9 +161,9 @@ func TestVisit(t *testing.T) {
 	var visits []string
 	var answer atomic.Int64
 	answer.Store(int64(link.Live))
-	s := start(t, Options{Links: usual(), TrustedProxies: prefixes("127.0.0.0/8"), BaseURL: "https://s.test", Visit: func(v *Visit) link.State {
+	s := start(t, Options{Links: usual(), TrustedProxies: prefixes("127.0.0.0/8"), BaseURL: "https://s.test", Visit: func(v *Visit) (link.State, error) {
 		visits = append(visits, fmt.Sprintf("%s %s %s ua=%s ref=%s purpose=%s %d", v.Code, v.Target.URL, v.Client, v.UserAgent, v.Referer, v.Purpose, v.Time.Unix()))
-		return link.State(answer.Load())
+		return link.State(answer.Load()), nil
 	}})
 	now := s.clock.now().Unix()
 	s.get(t, "/live/?x=y", "User-Agent: Mozilla/5.0", "Referer: https://r.test/p", "X-Forwarded-For: 9.9.9.9", "Sec-Purpose: prefetch;prerender", "Purpose: prefetch")
@@ -186,7 +186,7 @@ func TestVisit(t *testing.T) {
 
 // A panic in a hook is one 500, and the server goes on.
 func TestPanic(t *testing.T) {
-	s := start(t, Options{Links: usual(), Visit: func(*Visit) link.State { panic("oops") }})
+	s := start(t, Options{Links: usual(), Visit: func(*Visit) (link.State, error) { panic("oops") }})
 	a := s.get(t, "/live")
 	equal(t, "head", a.head, headOf(a, "500 Internal Server Error", ""))
 	equal(t, "next", s.get(t, "/expired").status, 410)
@@ -250,7 +250,7 @@ func TestMissesDoNotReachTheStore(t *testing.T) {
 
 func TestClientOfVisit(t *testing.T) {
 	var got netip.Addr
-	s := start(t, Options{Links: usual(), Visit: func(v *Visit) link.State { got = v.Client; return link.Live }})
+	s := start(t, Options{Links: usual(), Visit: func(v *Visit) (link.State, error) { got = v.Client; return link.Live, nil }})
 	s.get(t, "/live", "X-Forwarded-For: 9.9.9.9", "X-Real-IP: 9.9.9.9", "CF-Connecting-IP: 9.9.9.9", "Forwarded: for=9.9.9.9") // P03
 	equal(t, "client", got, netip.MustParseAddr("127.0.0.1"))
 }

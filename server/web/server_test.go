@@ -62,10 +62,10 @@ func TestValidate(t *testing.T) {
 // Requests that have begun are answered, connections that wait are closed at once, and nothing is served afterwards.
 func TestShutdownDrains(t *testing.T) {
 	inHook, goOn := make(chan bool), make(chan bool)
-	s := start(t, Options{Links: usual(), Visit: func(v *Visit) link.State {
+	s := start(t, Options{Links: usual(), Visit: func(v *Visit) (link.State, error) {
 		inHook <- true
 		<-goOn
-		return link.Live
+		return link.Live, nil
 	}})
 	silent, idle, half, busy := s.dial(t), s.dial(t), s.dial(t), s.dial(t)
 	_, _ = io.WriteString(idle, "GET /expired HTTP/1.1\r\nHost: s\r\n\r\n")
@@ -286,7 +286,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Skip(err)
 	}
 	var client netip.Addr
-	startOn(t, ln, Options{Links: usual(), MissBurst: 1, Visit: func(v *Visit) link.State { client = v.Client; return link.Live }})
+	startOn(t, ln, Options{Links: usual(), MissBurst: 1, Visit: func(v *Visit) (link.State, error) { client = v.Client; return link.Live, nil }})
 	c, err := net.Dial("unix", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)

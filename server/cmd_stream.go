@@ -1,0 +1,529 @@
+package server
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"curt/server/link"
+	"curt/server/link/clicks"
+	"curt/storage"
+)
+
+// maxEntries is how many entries one reply has at most; whoever wants more asks again from the last one.
+const maxEntries = 10_000
+
+const (
+	errWrongType  replyError = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	errReadOnly   replyError = "ERR read-only stream"
+	errStreamID   replyError = "ERR Invalid stream ID specified as stream command argument"
+	errStartID    replyError = "ERR invalid start ID for the interval"
+	errEndID      replyError = "ERR invalid end ID for the interval"
+	errUnbalanced replyError = "ERR Unbalanced 'xread' list of streams: for each stream key an ID, '+', or '$' must be specified."
+	errTimeout    replyError = "ERR timeout is not an integer or out of range"
+	errNegTimeout replyError = "ERR timeout is negative"
+)
+
+func streamCommands() []*command {
+	const entries = "array, in order: of each entry an array of its id and an array of field, value, ...: code, target, referrer, browser, os, device, country, bot; " +
+		"what is not known is left out. At most 10,000 entries. -WRONGTYPE on a link"
+	refused := func(name, syntax, summary string) *command {
+		return &command{name: name, arity: -2, flags: flagWrite, keys: oneKey, group: "stream", since: "0.1.0", complexity: "O(1)",
+			syntax: syntax, summary: summary, reply: "none, it is always refused. -ERR read-only stream, -WRONGTYPE on a link", run: readOnlyStream}
+	}
+	return []*command{{
+		name: "xrange", arity: -4, flags: flagReadonly, keys: oneKey, group: "stream", since: "0.1.0", complexity: "O(N) with N the number of entries returned",
+		syntax:  "key start end [COUNT count]",
+		summary: "Returns the clicks between two ids, oldest first; the key is clicks, or clicks: and a code",
+		reply:   entries,
+		run:     func(c *call) error { return c.xrange(c.args[2], c.args[3], false) },
+	}, {
+		name: "xrevrange", arity: -4, flags: flagReadonly, keys: oneKey, group: "stream", since: "0.1.0", complexity: "O(N) with N the number of entries returned",
+		syntax:  "key end start [COUNT count]",
+		summary: "Returns the clicks between two ids, newest first",
+		reply:   entries,
+		run:     func(c *call) error { return c.xrange(c.args[3], c.args[2], true) },
+	}, {
+		name: "xlen", arity: 2, flags: flagReadonly | flagFast, keys: oneKey, group: "stream", since: "0.1.0", complexity: "O(N) with N the days that are kept",
+		syntax:  "key",
+		summary: "Returns the number of clicks in a stream",
+		reply:   "integer; 0 when there is no such stream. -WRONGTYPE on a link",
+		run:     xlen,
+	}, {
+		name: "xread", arity: -4, flags: flagReadonly | flagBlocking, group: "stream", since: "0.1.0", complexity: "O(N) with N the number of entries returned",
+		syntax:  "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
+		summary: "Returns the clicks behind an id of each stream, or waits for one",
+		reply:   "map (RESP2: array of arrays): of each stream with entries its key and them, as XRANGE; null when there are none in time. New clicks come about once a second",
+		run:     xread,
+	}, {
+		name: "xinfo", arity: -2, flags: flagReadonly, group: "stream", since: "0.1.0", complexity: "Depends on subcommand",
+		summary: "A container for commands that tell about streams",
+		subs: []*command{{
+			name: "stream", arity: -3, flags: flagReadonly, keys: keySpan{2, 2, 1}, since: "0.1.0", complexity: "O(N) with N the days that are kept",
+			syntax:  "key",
+			summary: "Returns what is known of a stream",
+			reply:   "map: length, radix-tree-keys, radix-tree-nodes, last-generated-id, max-deleted-entry-id, entries-added, recorded-first-entry-id, groups, first-entry, last-entry. -ERR no such key",
+			run:     xinfoStream,
+		}, {
+			name: "groups", arity: 3, flags: flagReadonly, keys: keySpan{2, 2, 1}, since: "0.1.0", complexity: "O(1)",
+			syntax:  "key",
+			summary: "Returns the consumer groups of a stream, of which there are none",
+			reply:   "array: empty. -ERR no such key",
+			run: func(c *call) error {
+				if _, err := c.mustStream(c.args[2]); err != nil {
+					return err
+				}
+				c.w.Array(0)
+				return nil
+			},
+		}},
+	},
+		refused("xadd", "key id field value [field value ...]", "Refused: streams hold what was clicked and nothing else"),
+		refused("xdel", "key id [id ...]", "Refused: see --click-retention"),
+		refused("xtrim", "key <MAXLEN | MINID> threshold", "Refused: see --click-retention"),
+	}
+}
+
+// stream finds the stream of a key. There is none at an unknown key; a link's own key is of another type.
+func (c *call) stream(key []byte) (of link.Stream, ok bool, err error) {
+	if link.IsStreamKey(key) {
+		return c.links.Stream(string(key))
+	}
+	t, err := c.live(key)
+	if err == nil && t != nil {
+		err = errWrongType
+	}
+	return of, false, err
+}
+
+// freshStream is stream, with all in it that was clicked so far. The reply waits until that is durable, so that no id is seen that comes again.
+func (c *call) freshStream(key []byte) (of link.Stream, ok bool, err error) {
+	if err := c.links.FlushClicks(); err != nil {
+		return of, false, err
+	}
+	return c.stream(key)
+}
+
+func (c *call) mustStream(key []byte) (link.Stream, error) {
+	of, ok, err := c.freshStream(key)
+	if err == nil && !ok {
+		err = errNoSuchKey
+	}
+	return of, err
+}
+
+// checkType refuses a command on strings for a key that holds a stream.
+func (c *call) checkType() error {
+	if c.cmd.group != "string" || c.cmd.name == "mget" {
+		return nil
+	}
+	for _, i := range c.cmd.keys.positions(len(c.args)) {
+		if !link.IsStreamKey(c.args[i]) {
+			continue
+		}
+		_, ok, err := c.links.Stream(string(c.args[i]))
+		if err == nil && ok {
+			err = errWrongType
+		}
+		return err
+	}
+	return nil
+}
+
+func readOnlyStream(c *call) error {
+	if _, _, err := c.stream(c.args[1]); err != nil {
+		return err
+	}
+	return errReadOnly
+}
+
+// parseStreamID reads `ms` or `ms-seq`; seq is what a missing number stands for.
+func parseStreamID(b []byte, seq uint64) (id storage.StreamID, err error) {
+	ms, rest, whole := bytes.Cut(b, []byte("-"))
+	if id.Ms, err = strconv.ParseUint(string(ms), 10, 64); err == nil && whole {
+		id.Seq, err = strconv.ParseUint(string(rest), 10, 64)
+	} else {
+		id.Seq = seq
+	}
+	if err != nil {
+		return id, errStreamID
+	}
+	return id, nil
+}
+
+// lowEnd reads the start of an interval: `-`, an id, or `(id` for what comes behind it. highEnd reads the end.
+func lowEnd(b []byte) (storage.StreamID, error) {
+	switch {
+	case string(b) == "-":
+		return storage.MinStreamID, nil
+	case string(b) == "+":
+		return storage.MaxStreamID, nil
+	case len(b) > 0 && b[0] == '(':
+		id, err := parseStreamID(b[1:], 0)
+		if err == nil && id == (storage.StreamID{Ms: math.MaxUint64, Seq: math.MaxUint64}) {
+			err = errStartID
+		}
+		return id.Next(), err
+	}
+	return parseStreamID(b, 0)
+}
+
+func highEnd(b []byte) (storage.StreamID, error) {
+	switch {
+	case string(b) == "-":
+		return storage.MinStreamID, nil
+	case string(b) == "+":
+		return storage.MaxStreamID, nil
+	case len(b) > 0 && b[0] == '(':
+		id, err := parseStreamID(b[1:], math.MaxUint64)
+		if err == nil && id == storage.MinStreamID {
+			err = errEndID
+		}
+		if err != nil {
+			return id, err
+		}
+		return id.Prev(), nil
+	}
+	return parseStreamID(b, math.MaxUint64)
+}
+
+func (c *call) xrange(start, end []byte, reverse bool) error {
+	low, err := lowEnd(start)
+	if err != nil {
+		return err
+	}
+	high, err := highEnd(end)
+	if err != nil {
+		return err
+	}
+	n := int64(maxEntries)
+	w := words{list: c.args[4:]}
+	for {
+		word, ok := w.next()
+		if !ok {
+			break
+		}
+		if !equalFold(word, "count") {
+			w.fail(errSyntax)
+		}
+		n = max(w.integer(math.MinInt64, math.MaxInt64), 0)
+	}
+	if w.err != nil {
+		return w.err
+	}
+	of, ok, err := c.freshStream(c.args[1])
+	if err != nil {
+		return err
+	}
+	var list []clicks.Click
+	if ok {
+		if list, err = c.links.ReadStream(of, low, high, reverse, int(min(n, maxEntries))); err != nil {
+			return err
+		}
+	}
+	c.writeEntries(list)
+	return nil
+}
+
+// writeEntries writes entries, and makes the reply wait until they are durable.
+func (c *call) writeEntries(list []clicks.Click) {
+	c.w.Array(len(list))
+	for i := range list {
+		c.writeEntry(&list[i])
+	}
+	c.owes = true
+}
+
+func streamID(id storage.StreamID) string {
+	return strconv.FormatUint(id.Ms, 10) + "-" + strconv.FormatUint(id.Seq, 10)
+}
+
+func (c *call) writeEntry(e *clicks.Click) {
+	bot := "0"
+	if e.Bot {
+		bot = "1"
+	}
+	fields := [][2]string{{"code", e.Code}, {"target", e.Target}, {"referrer", e.Referrer}, {"browser", e.Browser}, {"os", e.OS}, {"device", e.Device},
+		{"country", e.Country}, {"bot", bot}}
+	known := 0
+	for _, f := range fields {
+		if f[1] != "" {
+			known++
+		}
+	}
+	c.w.Array(2)
+	c.w.BulkString(streamID(e.ID))
+	c.w.Array(2 * known)
+	for _, f := range fields {
+		if f[1] != "" {
+			c.w.BulkString(f[0])
+			c.w.BulkString(f[1])
+		}
+	}
+}
+
+func xlen(c *call) error {
+	of, ok, err := c.freshStream(c.args[1])
+	if err != nil {
+		return err
+	}
+	var n int64
+	if ok {
+		if n, err = c.links.StreamLen(of); err != nil {
+			return err
+		}
+	}
+	c.w.Int(n)
+	return nil
+}
+
+// reading is one XREAD.
+type reading struct {
+	keys  [][]byte
+	after []storage.StreamID
+	from  []link.Stream // which keys name; found says whether
+	found []bool
+	count int
+	block time.Duration // 0: for ever
+	waits bool
+}
+
+func xread(c *call) error {
+	r, err := c.xreadOptions()
+	if err != nil {
+		return err
+	}
+	found, err := c.readStreams(r)
+	if err != nil {
+		return err
+	}
+	if found == nil && r.waits && !c.links.Alone() {
+		if found, err = c.waitForClicks(r); err != nil {
+			return err
+		}
+	}
+	if found == nil {
+		c.w.NullArray()
+		return nil
+	}
+	c.writeStreams(r, found)
+	return nil
+}
+
+func (c *call) xreadOptions() (*reading, error) {
+	r := &reading{count: maxEntries}
+	w := words{list: c.args[1:]}
+	for {
+		word, ok := w.next()
+		if !ok {
+			break
+		}
+		switch strings.ToLower(string(word)) {
+		case "count":
+			if n := w.integer(math.MinInt64, math.MaxInt64); n > 0 {
+				r.count = int(min(n, maxEntries))
+			}
+		case "block":
+			ms, err := strconv.ParseInt(string(w.value()), 10, 64)
+			switch {
+			case w.err != nil:
+			case err != nil || ms > math.MaxInt64/int64(time.Millisecond):
+				w.err = errTimeout
+			case ms < 0:
+				w.err = errNegTimeout
+			}
+			r.block, r.waits = time.Duration(ms)*time.Millisecond, true
+		case "streams":
+			if len(w.list) == 0 || len(w.list)%2 != 0 {
+				return nil, errUnbalanced
+			}
+			return r, c.xreadStreams(r, w.list)
+		default:
+			w.fail(errSyntax)
+		}
+	}
+	if w.err == nil {
+		w.err = errSyntax
+	}
+	return nil, w.err
+}
+
+// xreadStreams reads the keys and the ids behind them.
+func (c *call) xreadStreams(r *reading, list [][]byte) error {
+	n := len(list) / 2
+	r.keys, r.after = list[:n], make([]storage.StreamID, n)
+	r.from, r.found = make([]link.Stream, n), make([]bool, n)
+	for i, word := range list[n:] {
+		if string(word) == ">" {
+			return replyError("ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.")
+		}
+		var err error
+		if r.from[i], r.found[i], err = c.freshStream(r.keys[i]); err != nil {
+			return err
+		}
+		switch string(word) {
+		case "$":
+			r.after[i] = c.links.StreamState().Last
+		case "+":
+			r.after[i], err = c.beforeLast(r.from[i], r.found[i])
+		default:
+			r.after[i], err = parseStreamID(word, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beforeLast is the id right before a stream's last entry.
+func (c *call) beforeLast(of link.Stream, found bool) (storage.StreamID, error) {
+	last := storage.MinStreamID
+	if found {
+		list, err := c.links.ReadStream(of, storage.MinStreamID, storage.MaxStreamID, true, 1)
+		if err != nil {
+			return last, err
+		}
+		if len(list) > 0 {
+			return list[0].ID.Prev(), nil
+		}
+	}
+	return last, nil
+}
+
+// readStreams returns the entries of each stream, nil when there are none at all.
+func (c *call) readStreams(r *reading) (found [][]clicks.Click, err error) {
+	any := false
+	found = make([][]clicks.Click, len(r.keys))
+	for i, of := range r.from {
+		if !r.found[i] || !r.after[i].Less(storage.MaxStreamID) {
+			continue
+		}
+		if found[i], err = c.links.ReadStream(of, r.after[i].Next(), storage.MaxStreamID, false, r.count); err != nil {
+			return nil, err
+		}
+		any = any || len(found[i]) > 0
+	}
+	if !any {
+		return nil, nil
+	}
+	return found, nil
+}
+
+// waitForClicks reads again whenever clicks are appended, until there are some, the time is over, or the peer is gone.
+func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
+	gone, stop := c.session.conn.Watch()
+	defer stop()
+	var over <-chan time.Time
+	if r.block > 0 {
+		timer := time.NewTimer(r.block)
+		defer timer.Stop()
+		over = timer.C
+	}
+	for {
+		changed := c.links.Counter().Changed()
+		if found, err = c.readStreams(r); found != nil || err != nil {
+			return found, err
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return nil, nil
+		case <-gone:
+			return nil, nil
+		}
+	}
+}
+
+func (c *call) writeStreams(r *reading, found [][]clicks.Click) {
+	n := 0
+	for _, list := range found {
+		if len(list) > 0 {
+			n++
+		}
+	}
+	resp3 := c.w.Proto() == 3
+	if resp3 {
+		c.w.Map(n)
+	} else {
+		c.w.Array(n)
+	}
+	for i, list := range found {
+		if len(list) == 0 {
+			continue
+		}
+		if !resp3 {
+			c.w.Array(2)
+		}
+		c.w.Bulk(r.keys[i])
+		c.writeEntries(list)
+	}
+}
+
+func xinfoStream(c *call) error {
+	if len(c.args) > 3 {
+		return errSyntax
+	}
+	of, err := c.mustStream(c.args[2])
+	if err != nil {
+		return err
+	}
+	n, err := c.links.StreamLen(of)
+	if err != nil {
+		return err
+	}
+	first, err := c.links.ReadStream(of, storage.MinStreamID, storage.MaxStreamID, false, 1)
+	if err != nil {
+		return err
+	}
+	last, err := c.links.ReadStream(of, storage.MinStreamID, storage.MaxStreamID, true, 1)
+	if err != nil {
+		return err
+	}
+	state := c.links.StreamState()
+	if of != (link.Stream{}) {
+		state = storage.StreamState{Added: uint64(n)}
+		if len(last) > 0 {
+			state.Last = last[0].ID
+		}
+	}
+	c.writeStreamInfo(n, state, first, last)
+	return nil
+}
+
+func (c *call) writeStreamInfo(n int64, state storage.StreamState, first, last []clicks.Click) {
+	w := c.w
+	w.Map(10)
+	w.BulkString("length")
+	w.Int(n)
+	w.BulkString("radix-tree-keys")
+	w.Int(0)
+	w.BulkString("radix-tree-nodes")
+	w.Int(0)
+	c.field("last-generated-id", streamID(state.Last))
+	c.field("max-deleted-entry-id", streamID(state.Dropped))
+	w.BulkString("entries-added")
+	w.Int(int64(state.Added))
+	oldest := storage.StreamID{}
+	if len(first) > 0 {
+		oldest = first[0].ID
+	}
+	c.field("recorded-first-entry-id", streamID(oldest))
+	w.BulkString("groups")
+	w.Int(0)
+	c.writeEdge("first-entry", first)
+	c.writeEdge("last-entry", last)
+	c.owes = true
+}
+
+// writeEdge writes the first or the last entry, null when there is none.
+func (c *call) writeEdge(name string, list []clicks.Click) {
+	c.w.BulkString(name)
+	if len(list) == 0 {
+		c.w.Null()
+		return
+	}
+	c.writeEntry(&list[0])
+}
