@@ -42,13 +42,22 @@ func (t *watches) add(w *watcher, key string, links *link.Service) error {
 		return replyError("ERR a connection may watch at most 100000 codes")
 	}
 	t.enter(w, key)
-	_, state, err := links.Lookup([]byte(key))
+	state, err := watchedState(links, key)
 	if w.keys == nil {
 		w.keys = map[string]link.State{}
 	}
 	w.keys[key] = state
 	w.count.Store(int32(len(w.keys)))
 	return err
+}
+
+// watchedState is what a key leads to. A link that has ended is absent: that its record is removed later is no change.
+func watchedState(links *link.Service, key string) (link.State, error) {
+	_, state, err := links.Lookup([]byte(key))
+	if state == link.Expired || state == link.UsedUp {
+		state = link.Absent
+	}
+	return state, err
 }
 
 func (t *watches) enter(w *watcher, key string) {
@@ -72,7 +81,7 @@ func (w *watcher) changed(links *link.Service) (bool, error) {
 		if w.dirty.Load() {
 			break
 		}
-		_, state, err := links.Lookup([]byte(key))
+		state, err := watchedState(links, key)
 		if err != nil {
 			return false, err
 		}
@@ -102,8 +111,8 @@ func (t *watches) forget(w *watcher) {
 
 // changed marks the watchers of what changed. It is called when the change is visible, before its locks are released.
 func (t *watches) changed(ch *link.Changes) {
-	if t.keys.Load() == 0 {
-		return
+	if t.keys.Load() == 0 || ch.Aged {
+		return // what the clock ends, changed finds out
 	}
 	if ch.All { // which of the watched links it concerns is not worth finding out
 		for i := range t.shards {

@@ -16,6 +16,7 @@ type change struct {
 	now    int64
 	texts  []string // whose meaning changed
 	all    bool     // every text's did
+	aged   bool     // no text's did, but by the clock
 	events []Event
 	after  []func()
 	revert []func() // undoes what an Exec did outside its batch, should it fail
@@ -48,7 +49,7 @@ func (c *change) publish() {
 		c.cache.Invalidate(t)
 	}
 	if c.opts.OnChange != nil && (c.all || len(c.texts)+len(c.events) > 0) {
-		c.opts.OnChange(Changes{By: c.by, Texts: c.texts, All: c.all, Events: c.events})
+		c.opts.OnChange(Changes{By: c.by, Texts: c.texts, All: c.all, Aged: c.aged, Events: c.events})
 	}
 }
 
@@ -175,10 +176,13 @@ const (
 )
 
 // admit holds a change back while the store stalls, a second at most, and refuses one that grows the
-// store when the disk is nearly full.
+// store when the disk is nearly full. Nobody waits inside an Exec, which was admitted as a whole.
 func (s *Service) admit(ctx context.Context, grows bool) error {
 	if grows && s.store.DiskLow() {
 		return ErrDiskLow
+	}
+	if s.batch != nil {
+		return nil
 	}
 	for waited := time.Duration(0); s.store.Stalled(); waited += stallPoll {
 		if waited >= stallWait {

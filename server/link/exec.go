@@ -9,6 +9,9 @@ import (
 // Still sees any of them before all, and when fn returns an error or panics none is made. ids says how many new links fn may
 // make at most: they are taken before, so that no lock is held while waiting for a block or an fsync.
 func (s *Service) Exec(ctx context.Context, ids int, fn func(*Service) error) error {
+	if err := s.admit(ctx, false); err != nil {
+		return err
+	}
 	taken, err := s.takeIDs(ctx, ids)
 	if err != nil {
 		return err

@@ -100,6 +100,7 @@ func (s *Service) announce(c *change, old *storage.Link) error {
 	l.Flags |= storage.Expired
 	l.Ended = c.now
 	s.expired.Add(1)
+	c.aged = true
 	c.event("expired", &l)
 	return c.save(old, &l)
 }
@@ -109,6 +110,7 @@ func (s *Service) purge(c *change, old *storage.Link) error {
 	if old.Ended == 0 || old.Ended > c.now-s.retention.Milliseconds() {
 		return nil
 	}
+	c.aged = true
 	return c.remove(old)
 }
 

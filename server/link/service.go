@@ -42,6 +42,7 @@ type Changes struct {
 	By     any      // whom the service was made for (For), nil: nobody
 	Texts  []string // codes and names whose meaning may have changed
 	All    bool     // every text's meaning may have changed: a host ban, or everything was deleted
+	Aged   bool     // the records only caught up with the clock: who looked at Texts knew it already
 	Events []Event
 }
 
