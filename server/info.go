@@ -152,7 +152,7 @@ func (s *Server) infoReplication(b *strings.Builder) {
 
 func (s *Server) infoKeyspace(b *strings.Builder) {
 	if n := s.links.Links(); n > 0 {
-		fmt.Fprintf(b, "db0:keys=%d,expires=%d,avg_ttl=0\r\n", n, 0)
+		fmt.Fprintf(b, "db0:keys=%d,expires=%d,avg_ttl=0\r\n", n, s.store.Expiring())
 	}
 }
 

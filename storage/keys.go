@@ -6,7 +6,7 @@ import "encoding/binary"
 // and the text. Keys in upper case outlive DeleteAllLinks, keys in lower case do not.
 //
 //	M v                        format version (uvarint); missing: the first batch was never written
-//	M n                        number of stored links (count, see count.go)
+//	M n                        number of stored links, and of those with an expiry (count, see count.go)
 //	M s name                   setting
 //	M k id                     key of the ring, 32 bytes
 //	M e number(1)              row of the epochs table

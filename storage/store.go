@@ -86,14 +86,15 @@ func (o Options) withDefaults() (Options, error) {
 // except Synced and WaitSynced.
 type Store struct {
 	Reader
-	dir    string
-	files  *files
-	db     *pebble.DB
-	watch  *watch
-	sync   *syncer
-	links  atomic.Int64
-	lazy   bool
-	fsyncs atomic.Int64 // barriers of mode always
+	dir      string
+	files    *files
+	db       *pebble.DB
+	watch    *watch
+	sync     *syncer
+	links    atomic.Int64
+	expiring atomic.Int64 // links with an expiry
+	lazy     bool
+	fsyncs   atomic.Int64 // barriers of mode always
 
 	isNew     bool        // no first batch was found
 	unwritten atomic.Bool // the first batch is still to come
@@ -197,6 +198,7 @@ func (s *Store) load() error {
 	_, err = s.find(metaKeyOf(nil, metaLinks, ""), func(b []byte) error {
 		c, err := decodeCount(b)
 		s.links.Store(c.Visits)
+		s.expiring.Store(c.Bots)
 		return err
 	})
 	if err != nil {
@@ -232,3 +234,6 @@ func (s *Store) closeAll() error {
 
 // Links returns the number of stored links, O(1).
 func (s *Store) Links() int64 { return s.links.Load() }
+
+// Expiring returns the number of stored links with an expiry, past ones included, O(1).
+func (s *Store) Expiring() int64 { return s.expiring.Load() }

@@ -11,11 +11,12 @@ import (
 // Discard. What is handed in is copied. An error of a method without a result comes back from Commit.
 type Tx struct {
 	Reader
-	store *Store
-	batch *pebble.Batch
-	err   error
-	links int64 // links added minus links removed, since the wipe if there was one
-	wiped bool
+	store    *Store
+	batch    *pebble.Batch
+	err      error
+	links    int64 // links added minus links removed, since the wipe if there was one
+	expiring int64 // the same of links with an expiry
+	wiped    bool
 
 	key, val []byte // scratch
 }
@@ -58,11 +59,20 @@ func (t *Tx) PutLink(old, l *Link) error {
 	if old == nil {
 		t.links++
 	}
+	t.expiring += expiring(l) - expiring(old)
 	t.key = linkKey(t.key[:0], l.ID)
 	t.val = appendLink(t.val[:0], l)
 	t.set(t.key, t.val)
 	t.reindex(old, l)
 	return nil
+}
+
+// expiring is 1 for a link with an expiry. nil is no link.
+func expiring(l *Link) int64 {
+	if l != nil && l.Expires != 0 {
+		return 1
+	}
+	return 0
 }
 
 // DeleteLink removes the record and its indexes. Names and dedup hints are the caller's to remove.
@@ -71,6 +81,7 @@ func (t *Tx) DeleteLink(old *Link) error {
 		return err
 	}
 	t.links--
+	t.expiring -= expiring(old)
 	t.key = linkKey(t.key[:0], old.ID)
 	t.delete(t.key)
 	t.reindex(old, nil)
@@ -175,7 +186,7 @@ func (t *Tx) DeleteAllLinks() {
 	t.note(t.batch.DeleteRange([]byte(linksFrom), []byte(linksTo), nil))
 	t.key = metaKeyOf(t.key[:0], metaLinks, "")
 	t.delete(t.key)
-	t.links, t.wiped = 0, true
+	t.links, t.expiring, t.wiped = 0, 0, true
 }
 
 func (t *Tx) setUint(key []byte, v uint64) {

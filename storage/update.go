@@ -44,17 +44,19 @@ func (t *Tx) Commit() (ticket uint64, err error) {
 	}
 	if t.wiped {
 		s.links.Store(t.links)
+		s.expiring.Store(t.expiring)
 	} else {
 		s.links.Add(t.links)
+		s.expiring.Add(t.expiring)
 	}
 	return s.Ticket(), nil
 }
 
-// finish adds what the store itself writes in a batch: the number of links, the version in the first one.
+// finish adds what the store itself writes in a batch: the numbers of links, the version in the first one.
 func (t *Tx) finish() {
-	if t.links != 0 {
+	if t.links != 0 || t.expiring != 0 {
 		t.key = metaKeyOf(t.key[:0], metaLinks, "")
-		t.val = appendCount(t.val[:0], count{Visits: t.links})
+		t.val = appendCount(t.val[:0], count{Visits: t.links, Bots: t.expiring})
 		t.note(t.batch.Merge(t.key, t.val, nil))
 	}
 	if t.store.unwritten.CompareAndSwap(true, false) {
