@@ -50,11 +50,13 @@ type client struct {
 	info resp.Info
 }
 
-// clients calls fn for every open connection, by ascending id.
+// clients calls fn for every open connection, by ascending id. One that was killed is gone at once.
 func (s *Server) clients(fn func(client)) {
 	s.resp.Each(func(conn *resp.Conn) bool {
-		if sess, ok := conn.Session.(*session); ok {
-			fn(client{sess, conn.Info()})
+		select {
+		case <-conn.Done():
+		default:
+			fn(client{conn.Session.(*session), conn.Info()})
 		}
 		return true
 	})
