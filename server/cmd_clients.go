@@ -53,10 +53,8 @@ type client struct {
 // clients calls fn for every open connection, by ascending id. One that was killed is gone at once.
 func (s *Server) clients(fn func(client)) {
 	s.resp.Each(func(conn *resp.Conn) bool {
-		select {
-		case <-conn.Done():
-		default:
-			fn(client{conn.Session.(*session), conn.Info()})
+		if info := conn.Info(); !info.Killed {
+			fn(client{conn.Session.(*session), info})
 		}
 		return true
 	})

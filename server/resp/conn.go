@@ -67,19 +67,20 @@ type Info struct {
 	OutBytes            int // their bytes
 	Proto               int
 	Authenticated       bool
+	Killed              bool // its end is near: nothing goes in or out any more
 }
 
 // Info returns a snapshot. Safe from any goroutine.
 func (c *Conn) Info() Info {
 	c.mu.Lock()
-	list, size := c.out.length(), c.out.replyBytes+c.out.pushBytes
+	list, size, killed := c.out.length(), c.out.replyBytes+c.out.pushBytes, c.killed
 	c.mu.Unlock()
 	return Info{
 		ID: c.ID, Remote: c.RemoteAddr(), Local: c.LocalAddr(),
 		Created: c.Created, LastActive: c.srv.timeAt(c.lastActive.Load()),
 		BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
 		QueryBuffer: int(c.unread.Load()), OutList: list, OutBytes: size,
-		Proto: c.W.Proto(), Authenticated: c.authed.Load(),
+		Proto: c.W.Proto(), Authenticated: c.authed.Load(), Killed: killed,
 	}
 }
 
