@@ -76,6 +76,7 @@ func serveOptions() []option {
 		{"", "max-shorten-rate", "N", "0", "new links a second and user; 0 for no limit", decimal(func(s *settings) *float64 { return &s.MaxShortenRate }, 0, 1e6)},
 
 		{"Redis clients", "requirepass", "PASSWORD", "", "password that clients must give (none: no password)", text(func(s *settings) *string { return &s.Password })},
+		{"", "acl-file", "FILE", "", "users and their rights, as Redis's users.acl; ACL SAVE writes it (none: the default user only, who may do everything)", text(func(s *settings) *string { return &s.ACLFile })},
 		{"", "protected-mode", "yes|no", "yes", "refuse clients from other machines while there is no password", yesNo(func(s *settings) *bool { return &s.ProtectedMode })},
 		{"", "maxclients", "N", "10000", "connections at a time", number(func(s *settings) *int { return &s.MaxClients }, 1, 1<<20)},
 		{"", "timeout", "SECONDS", "0", "close a connection that was idle for so long; 0 for never", seconds(func(s *settings) *time.Duration { return &s.IdleTimeout })},

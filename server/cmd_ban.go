@@ -32,7 +32,7 @@ func banCommands() []*command {
 		run:     func(c *call) error { return c.yes(c.links.UnbanHost(string(c.args[1]))) },
 	}, {
 		name: "bans", arity: -1, flags: flagReadonly, group: "link", since: "0.1.0", complexity: "O(N) with N the bans returned",
-		syntax:  "[HOSTS | CODES] [CURSOR cursor] [COUNT count]",
+		syntax: "[HOSTS | CODES] [CURSOR cursor] [COUNT count]", wide: hasWord("hosts"),
 		summary: "Lists banned hosts, banned codes, or the hosts and then the codes",
 		reply:   "array: the next cursor (0: done), and an array of [what, reason or null, since in unix milliseconds]",
 		run:     bans,
@@ -69,7 +69,7 @@ func (c *call) reason(list [][]byte) (string, error) {
 // bans lists hosts first. A cursor of digits goes on among the codes, any other among the hosts, none of which is a number.
 func bans(c *call) error {
 	w := words{list: c.args[1:]}
-	hosts, codes, cursor, count := true, true, "0", int64(scanCount)
+	hosts, codes, cursor, count := c.links.Tenant() == "", true, "0", int64(scanCount)
 	for {
 		word, ok := w.next()
 		if !ok {

@@ -191,7 +191,7 @@ func (s *Server) clickOptions() link.ClickOptions {
 	o := s.opts.Clicks
 	o.Listening = func() bool { return s.pubsub.count(channels)+s.pubsub.count(patterns) > 0 }
 	o.OnClick = func(c *clicks.Click) {
-		s.pubsub.publish("click:"+c.Code, s.store.Ticket(), eventText(clickEvent{c.Code, c.Target, c.Referrer, c.Browser, c.OS, c.Device, c.Country, c.Bot, c.At}))
+		s.pubsub.publish("click:"+c.Code, audience{tenant: c.Tenant}, s.store.Ticket(), eventText(clickEvent{c.Code, c.Target, c.Referrer, c.Browser, c.OS, c.Device, c.Country, c.Bot, c.At}))
 	}
 	return o
 }

@@ -233,7 +233,7 @@ func (c *call) killFilter(args [][]byte) (func(client) bool, error) {
 }
 
 // hasUser reports whether there is a user of this name.
-func (s *Server) hasUser(name string) bool { return name == "default" }
+func (s *Server) hasUser(name string) bool { return s.users.Account(name) != nil }
 
 func positive(word []byte, what string) (int64, error) {
 	n, err := parseInt(word)

@@ -166,7 +166,7 @@ func (cmd *command) categories() []string {
 	add(cmd.flags&flagFast != 0, "fast")
 	add(cmd.flags&flagFast == 0, "slow")
 	add(cmd.flags&flagAdmin != 0, "admin")
-	add(cmd.flags&flagAdmin != 0, "dangerous")
+	add(cmd.flags&flagAdmin != 0 || cmd.dangerous, "dangerous")
 	add(cmd.flags&flagBlocking != 0, "blocking")
 	add(cmd.group != "generic" && cmd.group != "server", strings.TrimSuffix(cmd.group, "s")) // the category of transactions is @transaction
 	return list

@@ -2,10 +2,10 @@ package server
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"math"
+
+	"curt/server/acl"
 )
 
 func connectionCommands() []*command {
@@ -38,10 +38,10 @@ func connectionCommands() []*command {
 		reply:   "OK. -ERR DB index is out of range",
 		run:     selectDB,
 	}, {
-		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 1,
+		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 1,
 		syntax:  "[username] password",
 		summary: "Authenticates the connection",
-		reply:   "OK. -WRONGPASS",
+		reply:   "OK. -WRONGPASS; after 5 of them from a network (IPv4 /24, IPv6 /56) each next try takes a second",
 		run:     auth,
 	}, {
 		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 2,
@@ -111,22 +111,10 @@ func auth(c *call) error {
 		return errSyntax
 	case len(c.args) == 3:
 		return c.ok(c.login(string(c.args[1]), c.args[2]))
-	case c.opts.Password == "":
+	case c.users.NoPassword():
 		return replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	}
-	return c.ok(c.login("default", c.args[1]))
-}
-
-// login lets the session in. A stray password on a server that asks for none is no error, as with Redis.
-func (c *call) login(user string, password []byte) error {
-	given, want := sha256.Sum256(password), sha256.Sum256([]byte(c.opts.Password))
-	right := subtle.ConstantTimeCompare(given[:], want[:]) == 1
-	if user != "default" || c.opts.Password != "" && !right {
-		return errWrongPass
-	}
-	c.session.authenticated = true
-	c.session.conn.SetAuthenticated(true)
-	return nil
+	return c.ok(c.login(acl.Default, c.args[1]))
 }
 
 // hello reads all of its options before it changes anything.

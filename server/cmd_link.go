@@ -168,6 +168,9 @@ func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, e
 			}
 			w.once(option)
 			r.HasAlias, r.Alias = true, string(w.value())
+			if w.err == nil {
+				w.err = c.mayMake(r.Alias)
+			}
 		default:
 			w.fail(errSyntax)
 		}

@@ -12,10 +12,11 @@ import (
 
 func memoryCommand() *command {
 	sub := func(name string, arity int, syntax, summary, reply string, run func(*call) error) *command {
-		return &command{name: name, arity: arity, flags: flagReadonly, since: "0.1.0", complexity: "O(1)", syntax: syntax, summary: summary, reply: reply, run: run}
+		return &command{name: name, arity: arity, flags: flagReadonly, since: "0.1.0", complexity: "O(1)", syntax: syntax, summary: summary, reply: reply, run: run,
+			wide: always}
 	}
 	usage := sub("usage", -3, "code [SAMPLES count]", "Returns about how many bytes a live link takes in the store, uncompressed", "integer; null when it is not live", memoryUsage)
-	usage.keys = keySpan{2, 2, 1}
+	usage.keys, usage.wide = keySpan{2, 2, 1}, nil
 	return &command{name: "memory", arity: -2, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
 		summary: "A container for commands about memory",
 		subs: []*command{

@@ -9,7 +9,7 @@ func pubsubCommands() []*command {
 			syntax: syntax, summary: summary, reply: reply, run: run}
 	}
 	const acks = "push, one for each: kind, name, how many subscriptions there are now"
-	return []*command{
+	list := []*command{
 		one("subscribe", -2, "channel [channel ...]", "Listens to channels", acks, subscribeTo(channels)),
 		one("psubscribe", -2, "pattern [pattern ...]", "Listens to the channels that fit patterns", acks, subscribeTo(patterns)),
 		one("unsubscribe", -1, "[channel [channel ...]]", "Stops listening to channels, or to all", acks, unsubscribeFrom(channels)),
@@ -21,9 +21,12 @@ func pubsubCommands() []*command {
 			summary:    "Sends a message to all who listen to a channel",
 			reply:      "integer: how often it was received",
 			run:        publish,
+			channels:   oneKey,
 		},
 		pubsubCommand(),
 	}
+	list[0].channels, list[1].channels = manyKeys, manyKeys // leaving is always allowed
+	return list
 }
 
 func pubsubCommand() *command {
@@ -31,10 +34,12 @@ func pubsubCommand() *command {
 		return &command{name: name, arity: arity, flags: flagLoading | flagStale, since: "0.1.0", complexity: "O(N) with N the number of channels",
 			syntax: syntax, summary: summary, reply: reply, run: run}
 	}
+	list := sub("channels", -2, "[pattern]", "Lists the channels that have subscribers", "array of bulk", pubsubChannels)
+	list.wide = always // their names tell of other tenants' codes
 	return &command{name: "pubsub", arity: -2, group: "pubsub", since: "0.1.0", complexity: "Depends on subcommand",
 		summary: "A container for commands about who listens",
 		subs: []*command{
-			sub("channels", -2, "[pattern]", "Lists the channels that have subscribers", "array of bulk", pubsubChannels),
+			list,
 			sub("numsub", -2, "[channel [channel ...]]", "Counts the subscribers of channels, those of patterns aside", "array: channel, count, ...", pubsubNumsub),
 			sub("numpat", 2, "", "Counts the patterns that have subscribers", "integer", func(c *call) error { c.w.Int(int64(c.pubsub.count(patterns))); return nil }),
 			sub("help", 2, "", "Lists the subcommands", "array of lines", pubsubHelp),
@@ -109,12 +114,12 @@ func unsubscribeFrom(kind topicKind) func(*call) error {
 func publish(c *call) error {
 	channel := string(c.args[1])
 	if c.tx == nil {
-		c.w.Int(int64(c.pubsub.publish(channel, 0, bytes.Clone(c.args[2]))))
+		c.w.Int(int64(c.pubsub.publish(channel, everybody, 0, bytes.Clone(c.args[2]))))
 		return nil
 	}
 	message := c.args[2]
-	c.tx.after = append(c.tx.after, func() { c.pubsub.publish(channel, 0, message) })
-	c.w.Int(int64(c.pubsub.receivers(channel)))
+	c.tx.after = append(c.tx.after, func() { c.pubsub.publish(channel, everybody, 0, message) })
+	c.w.Int(int64(c.pubsub.receivers(channel, everybody)))
 	return nil
 }
 

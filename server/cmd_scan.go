@@ -18,7 +18,7 @@ func scanCommands() []*command {
 		run:     scan,
 	}, {
 		name: "keys", arity: 2, flags: flagReadonly, group: "generic", since: "0.1.0", complexity: "O(N) with N the number of links",
-		syntax:  "pattern",
+		syntax: "pattern", dangerous: true,
 		summary: "Returns all live links whose code fits a pattern, when the server allows that",
 		reply:   "array of codes, at most 1,000,000. -ERR KEYS is disabled, use SCAN",
 		run:     keys,

@@ -12,10 +12,10 @@ func serverCommands() []*command {
 		name: "dbsize", arity: 1, flags: flagReadonly | flagFast, group: "server", since: "0.1.0", complexity: "O(1)",
 		summary: "Returns the number of stored links, in whatever state",
 		reply:   "integer",
-		run:     func(c *call) error { c.w.Int(c.links.Links()); return nil },
+		run:     dbsize,
 	}, {
 		name: "info", arity: -1, flags: serverFlags, group: "server", since: "0.1.0", complexity: "O(1)",
-		syntax:  "[section [section ...]]",
+		syntax: "[section [section ...]]", dangerous: true, wide: asksForAllTenants,
 		summary: "Returns the server's figures",
 		reply:   "text: sections of name:value lines",
 		run:     info,
@@ -54,15 +54,15 @@ func serverCommands() []*command {
 			summary: "Returns the loaded modules: none", reply: "empty array",
 			run: func(c *call) error { c.w.Array(0); return nil },
 		}, helpCommand("MODULE", "LIST", "    Return a list of loaded modules.")},
-	}, {
-		name: "acl", arity: -2, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
-		summary: "A container for commands about users",
-		subs: []*command{{
-			name: "whoami", arity: 2, flags: serverFlags, since: "0.1.0", complexity: "O(1)",
-			summary: "Returns the connection's user", reply: "bulk",
-			run: func(c *call) error { c.w.BulkString(c.session.user()); return nil },
-		}},
 	}})
+}
+
+func dbsize(c *call) error {
+	n, err := c.links.Count()
+	if err == nil {
+		c.w.Int(n)
+	}
+	return err
 }
 
 func serverTime(c *call) error {
@@ -99,7 +99,7 @@ func wait(c *call) error {
 // flushCommand is FLUSHALL or, there being one database, FLUSHDB.
 func flushCommand(name string) *command {
 	return &command{name: name, arity: -1, flags: flagWrite, group: "server", since: "0.1.0", complexity: "O(N) with N the number of links",
-		syntax:  "[ASYNC | SYNC]",
+		syntax: "[ASYNC | SYNC]", dangerous: true, wide: always,
 		summary: "Removes every link, name and ban, when the server allows that. Ids and codes go on: none comes twice",
 		reply:   "OK. -ERR " + strings.ToUpper(name) + " is disabled",
 		run:     flush}

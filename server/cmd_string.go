@@ -36,10 +36,11 @@ func stringCommands() []*command {
 		run:     getrange,
 	}, {
 		name: "set", arity: -3, flags: set, keys: oneKey, group: "string", since: "0.1.0", complexity: "O(1)", newLinks: oneLink,
-		syntax:  "code url [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
-		summary: "Sends a live link elsewhere, or makes one with this name. The expiry is replaced, what was counted stays",
-		reply:   "OK; null when NX or XX did not hold. With GET: the target before, or null. " + refusals,
-		run:     set3,
+		discloses: hasWord("get"),
+		syntax:    "code url [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
+		summary:   "Sends a live link elsewhere, or makes one with this name. The expiry is replaced, what was counted stays",
+		reply:     "OK; null when NX or XX did not hold. With GET: the target before, or null. " + refusals,
+		run:       set3,
 	}, {
 		name: "setnx", arity: 3, flags: set | flagFast, keys: oneKey, group: "string", since: "0.1.0", complexity: "O(1)", newLinks: oneLink,
 		syntax:  "code url",
@@ -60,10 +61,11 @@ func stringCommands() []*command {
 		run:     func(c *call) error { return c.setExpiring("px") },
 	}, {
 		name: "getset", arity: 3, flags: set | flagFast, keys: oneKey, group: "string", since: "0.1.0", complexity: "O(1)", newLinks: oneLink,
-		syntax:  "code url",
-		summary: "As SET with GET",
-		reply:   "bulk: the target before; null when there was no live link. " + refusals,
-		run:     func(c *call) error { return c.set(&setOptions{get: true}, c.args[2]) },
+		discloses: always,
+		syntax:    "code url",
+		summary:   "As SET with GET",
+		reply:     "bulk: the target before; null when there was no live link. " + refusals,
+		run:       func(c *call) error { return c.set(&setOptions{get: true}, c.args[2]) },
 	}}
 }
 

@@ -11,9 +11,11 @@ func trackingSubcommands() []*command {
 		return &command{name: name, arity: arity, flags: flagLoading | flagStale, since: "0.1.0", complexity: "O(1)",
 			syntax: syntax, summary: summary, reply: reply, run: run}
 	}
+	tracking := sub("tracking", -3, "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
+		"Tells the client when what it read has changed, so that it may cache it", "OK", clientTracking)
+	tracking.wide = hasWord("bcast")
 	return []*command{
-		sub("tracking", -3, "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
-			"Tells the client when what it read has changed, so that it may cache it", "OK", clientTracking),
+		tracking,
 		sub("caching", 3, "<YES | NO>", "Says whether the next command's keys are tracked, with OPTIN or OPTOUT", "OK", clientCaching),
 		sub("getredir", 2, "", "Returns the client that invalidations go to", "integer: its id; 0: this one; -1: tracking is off", clientGetRedir),
 		sub("trackinginfo", 2, "", "Returns how tracking is set", "map: flags, redirect, prefixes", clientTrackingInfo),

@@ -180,6 +180,11 @@ func (c *call) execute(tx *transaction, links *link.Service, results *resp.Write
 		return errWatched
 	}
 	for _, q := range tx.queue {
+		if d := permits(c.session.may(), q.cmd, q.args); d != nil {
+			c.denied(c.session, c.session.user(), d, true)
+			results.Error(d.afterQueued())
+			continue
+		}
 		one := &call{Server: c.Server, session: c.session, cmd: q.cmd, args: q.args, w: results, links: links, tx: tx}
 		if err := c.carryOut(one); err != nil {
 			if _, fault := errorText(err); fault {

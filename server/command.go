@@ -91,9 +91,13 @@ type command struct {
 	run        func(*call) error
 	subs       []*command
 
-	immediate bool                    // runs at once after MULTI, which queues the others
-	newLinks  func(args [][]byte) int // how many links it may make at most, for EXEC; nil: none
-	secrets   int                     // words from this position on are hidden from MONITOR and SLOWLOG; 0: none
+	immediate bool                     // runs at once after MULTI, which queues the others
+	newLinks  func(args [][]byte) int  // how many links it may make at most, for EXEC; nil: none
+	channels  keySpan                  // which words are channels, or PSUBSCRIBE's patterns of some
+	discloses func(args [][]byte) bool // a write that also tells what was at its keys; nil: none does
+	wide      func(args [][]byte) bool // it is about more than one tenant: refused to who is confined, as every flagAdmin is; nil: never
+	dangerous bool                     // for the ACL category, which every flagAdmin is in
+	secrets   int                      // words from this position on are hidden from MONITOR and SLOWLOG; 0: none
 
 	parent *command
 	index  int // position among all commands and subcommands, for statistics

@@ -102,6 +102,7 @@ func errorWords() []explained {
 		{"MISCONF", "the disk is nearly full: what grows the store is refused"},
 		{"DENIED", "protected mode: without a password only this machine gets in"},
 		{"NOAUTH", "authenticate first"},
+		{"NOPERM", "the user may not run the command, or not with these codes, channels or this tenant"},
 		{"WRONGPASS", "the user or the password is wrong"},
 		{"EXECABORT", "the transaction was dropped, because a command was refused while it was queued"},
 		{"WRONGTYPE", "a command on strings met a stream, or a command on streams a link"},

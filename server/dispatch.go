@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (s *Server) look(sess *session, args [][]byte) (*command, error) {
 	if cmd == nil {
 		return nil, whenAllowed(sess, errUnknown(args))
 	}
-	return cmd, sess.mayRun(cmd, len(args))
+	return cmd, sess.mayRun(cmd, args)
 }
 
 // whenAllowed tells a stranger nothing but that a password is needed.
@@ -51,12 +52,17 @@ func whenAllowed(sess *session, err error) error {
 }
 
 // mayRun is nil, or the first reason why a command must not run now.
-func (s *session) mayRun(cmd *command, words int) error {
+func (s *session) mayRun(cmd *command, args [][]byte) error {
 	switch {
 	case !s.authenticated && cmd.flags&flagNoAuth == 0:
 		return errNoAuth
-	case !cmd.fits(words) || cmd.run == nil:
+	case !cmd.fits(len(args)) || cmd.run == nil:
 		return errArity(cmd.fullName())
+	}
+	if d := permits(s.may(), cmd, args); d != nil {
+		return d
+	}
+	switch {
 	case s.tx != nil && cmd.flags&flagNoMulti != 0:
 		return errNotInMulti
 	case cmd.flags&flagPubSub == 0 && s.onlySubscribes():
@@ -69,12 +75,17 @@ func (s *session) mayRun(cmd *command, words int) error {
 
 // refuse answers a command that does not run. Its transaction will not run either.
 func (s *Server) refuse(sess *session, cmd *command, err error) {
+	original := err
 	switch {
 	case cmd != nil && cmd.name == "exec":
 		s.endTransaction(sess)
 		err = replyError("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(err.Error(), "ERR "))
 	case sess.tx != nil:
 		sess.tx.spoilt = true
+	}
+	var d *denial
+	if errors.As(original, &d) {
+		s.denied(sess, sess.user(), d, sess.tx != nil)
 	}
 	s.stats.refused(cmd, err)
 	sess.conn.W.Error(err.Error())
@@ -84,6 +95,9 @@ func (s *Server) refuse(sess *session, cmd *command, err error) {
 func (s *Server) run(sess *session, cmd *command, args [][]byte) {
 	sess.lastCmd.Store(cmd)
 	c := &sess.running
+	if tenant := sess.may().Tenant(); tenant != sess.links.Tenant() {
+		sess.links = sess.links.Within(tenant)
+	}
 	*c = call{Server: s, session: sess, cmd: cmd, args: args, w: sess.conn.W, links: sess.links}
 	s.carryOut(c)
 	if c.owes {

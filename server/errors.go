@@ -33,6 +33,7 @@ const (
 	errWatchInMulti replyError = "ERR WATCH inside MULTI is not allowed"
 	errExecAbort    replyError = "EXECABORT Transaction discarded because of previous errors."
 	errMonitoring   replyError = "ERR Replica can't interact with the keyspace"
+	errTenant       replyError = "NOPERM No permissions to access another tenant"
 	errProtoVersion replyError = "ERR Protocol version is not an integer or out of range"
 )
 
@@ -64,6 +65,7 @@ var known = []struct {
 	{link.ErrOverloaded, "OVERLOADED the store is busy, nothing was changed"},
 	{link.ErrThrottled, "THROTTLED too many new links, try again in a second"},
 	{link.ErrDiskLow, errDiskLow},
+	{link.ErrTenant, errTenant},
 }
 
 // errorText is the one place where an error becomes a reply. fault says that the error is ours: it is logged and masked.

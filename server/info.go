@@ -37,6 +37,9 @@ func info(c *call) error {
 	byDefault := len(wanted) == 0 || wanted["default"]
 	var b strings.Builder
 	for _, s := range infoSections {
+		if c.links.Tenant() != "" && !forTenants(s.name) {
+			continue
+		}
 		if !all && !wanted[strings.ToLower(s.name)] && (!byDefault || !s.byDefault) {
 			continue
 		}
@@ -135,6 +138,10 @@ func (s *Server) infoStats(b *strings.Builder) {
 	line(b, "keyspace_hits", s.stats.keyHits.Load())
 	line(b, "keyspace_misses", s.stats.keyMisses.Load())
 	line(b, "total_error_replies", s.stats.errorCount())
+	for i, name := range [...]string{"auth", "cmd", "key", "channel"} {
+		line(b, "acl_access_denied_"+name, s.stats.refusals[i].Load())
+	}
+	line(b, "curt_logins_delayed", s.stats.delayedLogins.Load())
 	tracked := s.tracking.counts()
 	line(b, "pubsub_channels", s.pubsub.count(channels))
 	line(b, "pubsub_patterns", s.pubsub.count(patterns))

@@ -34,7 +34,8 @@ type Options struct {
 	BlockedWords   []string         // no made code holds one; nil: a public list, empty: none
 	Dedup          link.Dedup       // of a request that names none; zero: strict
 
-	Password      string // of the default user; empty: none is asked for
+	Password      string // of the default user, unless the ACL file names that user; empty: none is asked for
+	ACLFile       string // users, as Redis's users.acl; empty: the default user only, and no ACL SAVE
 	ProtectedMode bool   // refuse outside peers while there is no password
 
 	RespTLS TLSFiles // certificate of the RESP listeners; none: plain

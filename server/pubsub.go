@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"curt/server/acl"
 	"curt/server/link"
 	"curt/server/resp"
 )
@@ -79,15 +80,33 @@ func (p *pubsub) leave(sess *session) {
 	}
 }
 
-// publish queues a message for all who hear channel, to leave when ticket is synced, and returns how many they are: a
+// audience says which sessions that are confined to a tenant hear a message. The others hear all.
+type audience struct {
+	everybody bool
+	tenant    string // those of this one, "": none
+}
+
+// everybody is the audience of what a client publishes.
+var everybody = audience{everybody: true}
+
+func (a audience) has(sess *session) bool {
+	tenant := sess.may().Tenant()
+	return a.everybody || tenant == "" || tenant == a.tenant
+}
+
+// publish queues a message for all of an audience who hear channel, to leave when ticket is synced, and returns how many they are: a
 // session counts once for the channel and once for each pattern.
-func (p *pubsub) publish(channel string, ticket uint64, message []byte) int {
-	return p.match(channel, func(pattern string, by subscribers) {
+func (p *pubsub) publish(channel string, to audience, ticket uint64, message []byte) (receivers int) {
+	p.match(channel, func(pattern string, by subscribers) {
 		f := &frame{write: func(w *resp.Writer) { writeMessage(w, pattern, channel, message) }}
 		for sess := range by {
-			sess.push(ticket, f)
+			if to.has(sess) {
+				sess.push(ticket, f)
+				receivers++
+			}
 		}
 	})
+	return receivers
 }
 
 func writeMessage(w *resp.Writer, pattern, channel string, message []byte) {
@@ -104,26 +123,47 @@ func writeMessage(w *resp.Writer, pattern, channel string, message []byte) {
 }
 
 // receivers is what publish would return.
-func (p *pubsub) receivers(channel string) int {
-	return p.match(channel, func(string, subscribers) {})
+func (p *pubsub) receivers(channel string, to audience) (n int) {
+	p.match(channel, func(_ string, by subscribers) {
+		for sess := range by {
+			if to.has(sess) {
+				n++
+			}
+		}
+	})
+	return n
 }
 
 // match calls fn, which must not block, for the channel itself (pattern "") and for each pattern that it fits, where there are
 // subscribers.
-func (p *pubsub) match(channel string, fn func(pattern string, by subscribers)) (receivers int) {
+func (p *pubsub) match(channel string, fn func(pattern string, by subscribers)) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if by := p.topics[channels][channel]; len(by) > 0 {
 		fn("", by)
-		receivers += len(by)
 	}
 	for pattern, by := range p.topics[patterns] {
 		if globMatch(pattern, channel) {
 			fn(pattern, by)
-			receivers += len(by)
 		}
 	}
-	return receivers
+}
+
+// overhears reports that a session listens to a channel or a pattern that its user may not listen to.
+func (p *pubsub) overhears(sess *session, u *acl.User) bool {
+	if u.AllChannels() {
+		return false
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for kind := range p.topics {
+		for name, by := range p.topics[kind] {
+			if _, ok := by[sess]; ok && !u.MayChannel(name, topicKind(kind) == patterns) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // channels lists the channels that have subscribers and fit a pattern, sorted.
@@ -176,9 +216,9 @@ func (p *pubsub) events(list []link.Event, ticket func() uint64) {
 	}
 	for _, e := range list {
 		if e.Host != "" {
-			p.publish("host:"+e.Host, ticket(), eventText(hostEvent{e.Kind, e.Host, e.Time}))
+			p.publish("host:"+e.Host, audience{}, ticket(), eventText(hostEvent{e.Kind, e.Host, e.Time}))
 		} else {
-			p.publish("link:"+e.Code, ticket(), eventText(linkEvent{e.Kind, e.Code, e.Target, e.Tenant, e.Time}))
+			p.publish("link:"+e.Code, audience{tenant: e.Tenant}, ticket(), eventText(linkEvent{e.Kind, e.Code, e.Target, e.Tenant, e.Time}))
 		}
 	}
 }

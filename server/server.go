@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"curt/codec/weburl"
+	"curt/server/acl"
 	"curt/server/link"
 	"curt/server/resp"
 	"curt/server/web"
@@ -51,6 +52,11 @@ type Server struct {
 	pubsub   *pubsub
 	monitors monitors
 
+	users    *acl.Users
+	refusals acl.Log
+	guesses  acl.Failures
+
+	drain              chan struct{} // closed when Shutdown begins
 	stop               chan struct{} // closed to end the background work
 	background         sync.WaitGroup
 	respCert, httpCert *certificate // nil: no TLS
@@ -73,6 +79,7 @@ func Open(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	table := newTable(families()...)
 	respCert, err := newCertificate(o.RespTLS)
 	if err != nil {
 		return nil, err
@@ -81,12 +88,16 @@ func Open(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	users, err := newUsers(&o, table)
+	if err != nil {
+		return nil, err
+	}
 	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
 	if err != nil {
 		return nil, err // it names the folder
 	}
-	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: newTable(families()...), started: o.Now(), runID: newRunID(),
-		pubsub: newPubsub(), stop: make(chan struct{}), respCert: respCert, httpCert: httpCert}
+	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: table, users: users, started: o.Now(), runID: newRunID(),
+		pubsub: newPubsub(), drain: make(chan struct{}), stop: make(chan struct{}), respCert: respCert, httpCert: httpCert}
 	s.tracking = newTracking(cmp.Or(o.TrackedKeys, 1_000_000), s.sessionOf)
 	s.links, err = link.Open(store, link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
@@ -146,7 +157,7 @@ func newRunID() string {
 // families are all commands, a group each.
 func families() [][]*command {
 	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), clickCommands(), streamCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands(),
-		transactionCommands(), pubsubCommands(), monitorCommands()}
+		transactionCommands(), pubsubCommands(), monitorCommands(), aclCommands()}
 }
 
 // Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.
@@ -179,6 +190,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.closed = true
+	close(s.drain)
 	var browsers error
 	var wait sync.WaitGroup
 	wait.Go(func() { browsers = s.web.Shutdown(ctx) })
@@ -195,13 +207,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // admit is protected mode: without a password only this machine gets in.
 func (s *Server) admit(remote, _ net.Addr) string {
-	if !s.opts.ProtectedMode || s.opts.Password != "" {
+	if !s.opts.ProtectedMode || !s.users.Open() {
 		return ""
 	}
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
 		return ""
 	}
-	return "DENIED Curt is running in protected mode: no password is set, so only connections from this machine are accepted. " +
+	return "DENIED Curt is running in protected mode: the default user needs no password, so only connections from this machine are accepted. " +
 		"Set one with --requirepass, or listen on the loopback interface only, or turn protected mode off with --protected-mode no if the network is safe."
 }

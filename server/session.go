@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"curt/server/acl"
 	"curt/server/link"
 	"curt/server/resp"
 )
@@ -11,7 +12,8 @@ import (
 // session is what a connection's commands know of it. Only its own handler uses it, except where a field says otherwise.
 type session struct {
 	conn          *resp.Conn
-	links         *link.Service // in the session's name: its changes are known to be its own
+	links         *link.Service               // in the session's name: its changes are known to be its own
+	who           atomic.Pointer[acl.Account] // safe from any goroutine
 	authenticated bool
 	shown
 
@@ -59,16 +61,13 @@ type counts struct {
 	monitoring         atomic.Bool
 }
 
-// user is the name by which the session's links are remembered.
-func (s *session) user() string { return "default" }
-
 // Opened gives a new connection its session.
 func (s *Server) Opened(c *resp.Conn) {
 	s.stats.connections.Add(1)
-	sess := &session{conn: c, authenticated: s.opts.Password == ""}
+	sess := &session{conn: c}
 	sess.links = s.links.For(sess)
+	s.begin(sess)
 	c.Session = sess
-	c.SetAuthenticated(sess.authenticated)
 }
 
 // Closed forgets a connection.

@@ -6,15 +6,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"curt/server/acl"
 )
 
 // stats are the counters behind INFO. All methods are safe for concurrent use.
 type stats struct {
-	connections atomic.Int64
-	commands    []commandStats // by command.index
-	unknown     atomic.Int64   // commands that do not exist
-	keyHits     atomic.Int64
-	keyMisses   atomic.Int64
+	connections   atomic.Int64
+	commands      []commandStats  // by command.index
+	unknown       atomic.Int64    // commands that do not exist
+	delayedLogins atomic.Int64    // AUTH and HELLO AUTH that had to wait
+	refusals      [4]atomic.Int64 // by refusalKinds
+	keyHits       atomic.Int64
+	keyMisses     atomic.Int64
 
 	mu     sync.Mutex
 	errors map[string]int64 // by first word; guarded by mu; the words are a closed list
@@ -70,9 +74,24 @@ func (s *stats) reset() {
 	for _, n := range []*atomic.Int64{&s.connections, &s.unknown, &s.keyHits, &s.keyMisses} {
 		n.Store(0)
 	}
+	for i := range s.refusals {
+		s.refusals[i].Store(0)
+	}
+	s.delayedLogins.Store(0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.errors)
+}
+
+// refusalKinds are the lines acl_access_denied_... of INFO. A command that a tenant may not run is one of cmd.
+var refusalKinds = [...]string{acl.DeniedAuth, acl.DeniedCommand, acl.DeniedKey, acl.DeniedChannel}
+
+// denied counts what a user was refused.
+func (s *stats) denied(reason string) {
+	if reason == acl.DeniedTenant {
+		reason = acl.DeniedCommand
+	}
+	s.refusals[slices.Index(refusalKinds[:], reason)].Add(1)
 }
 
 // looked counts a look-up of a key, as keyspace_hits and keyspace_misses do.

@@ -22,6 +22,7 @@ import "encoding/binary"
 //	e Ended id                 links announced as expired or used up
 //	k id                       links with BannedAt
 //	t (tenant) id              links of a tenant
+//	o (tenant)                 number of a tenant's links (count)
 //	g (tenant) (tag) id        links of a tenant with a tag
 //	g (empty) (tag) id         links of every tenant with a tag
 //	c id                       click totals (count)
@@ -47,6 +48,7 @@ const (
 	kindGrant        = 'm'
 	kindStream       = 'p'
 	kindVersion      = 'r'
+	kindTenantLinks  = 'o'
 
 	metaVersion = 'v'
 	metaLinks   = 'n'
@@ -84,6 +86,10 @@ func metaKeyOf(b []byte, what byte, name string) []byte {
 func timePrefix(b []byte, kind byte, at int64) []byte { return appendID(append(b, kind), uint64(at)) }
 
 func tenantPrefix(b []byte, tenant string) []byte { return appendShort(append(b, kindTenant), tenant) }
+
+func tenantLinksKey(b []byte, tenant string) []byte {
+	return appendShort(append(b, kindTenantLinks), tenant)
+}
 
 func tagPrefix(b []byte, tenant, tag string) []byte {
 	return appendShort(appendShort(append(b, kindTag), tenant), tag)

@@ -60,6 +60,22 @@ func (r *Reader) BannedHost(host string) (Ban, bool, error) {
 	return r.findBan(hostKey(make([]byte, 0, 64), host))
 }
 
+// TenantLinks returns the number of a tenant's stored links, by one read. tenant is not empty.
+func (r *Reader) TenantLinks(tenant string) (n int64, err error) {
+	if len(tenant) > maxIndexed {
+		return 0, nil
+	}
+	_, err = r.find(tenantLinksKey(nil, tenant), func(b []byte) error {
+		c, err := decodeCount(b)
+		n = c.Visits
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read number of a tenant's links: %w", err)
+	}
+	return n, nil
+}
+
 // Counter returns the value of a segment's counter, 0 when it was never set.
 func (r *Reader) Counter(segment string) (uint64, error) {
 	v, _, err := r.metaUint(metaCounter, segment)

@@ -64,6 +64,7 @@ func (t *Tx) PutLink(old, l *Link) error {
 	t.val = appendLink(t.val[:0], l)
 	t.set(t.key, t.val)
 	t.reindex(old, l)
+	t.countTenant(old, l)
 	return nil
 }
 
@@ -85,7 +86,27 @@ func (t *Tx) DeleteLink(old *Link) error {
 	t.key = linkKey(t.key[:0], old.ID)
 	t.delete(t.key)
 	t.reindex(old, nil)
+	t.countTenant(old, nil)
 	return nil
+}
+
+// countTenant moves a link from the count of old's tenant to that of l's; either may be nil.
+func (t *Tx) countTenant(old, l *Link) {
+	had, has := "", ""
+	if old != nil {
+		had = old.Tenant
+	}
+	if l != nil {
+		has = l.Tenant
+	}
+	if had == has {
+		return
+	}
+	for tenant, n := range map[string]int64{had: -1, has: 1} {
+		if tenant != "" {
+			t.note(t.batch.Merge(tenantLinksKey(nil, tenant), appendCount(nil, count{Visits: n}), nil))
+		}
+	}
 }
 
 // reindex replaces the index entries of old by those of l; either may be nil.

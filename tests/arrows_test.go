@@ -16,8 +16,9 @@ func arrows() map[string][]string {
 	return map[string][]string{
 		"curt": {"curt/server", "curt/server/link", "curt/codec", "curt/codec/weburl", "curt/storage"},
 
-		"curt/server":             {"curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
+		"curt/server":             {"curt/server/acl", "curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
 		"curt/server/resp":        {},
+		"curt/server/acl":         {},
 		"curt/server/web":         {"curt/server/link", "curt/storage"},
 		"curt/server/link":        {"curt/server/link/clicks", "curt/codec", "curt/codec/weburl", "curt/idalloc", "curt/idalloc/snowflake", "curt/storage"},
 		"curt/server/link/clicks": {"curt/storage"},

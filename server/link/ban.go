@@ -176,8 +176,8 @@ func (s *Service) Unban(code string) error {
 }
 
 func (s *Service) liftTombstone(name string) error {
-	if !ValidName(name) {
-		return ErrNotFound
+	if !ValidName(name) || s.tenant != "" {
+		return ErrNotFound // a tombstone is nobody's
 	}
 	var set stripeSet
 	set.text(name)

@@ -109,6 +109,9 @@ func (s *Service) alone(fn func(*change) error) error {
 	if s.still {
 		return errStill
 	}
+	if s.tenant != "" {
+		return ErrTenant
+	}
 	if s.batch != nil {
 		return fn(s.batch)
 	}

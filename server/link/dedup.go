@@ -61,7 +61,7 @@ func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(targe
 	if err != nil || !ok {
 		return nil, err
 	}
-	plain := l.Flags&storage.Plain != 0 && l.Tenant == p.req.Tenant
+	plain := l.Flags&storage.Plain != 0 && l.Tenant == p.tenant
 	if !plain || !same(l.Target) || s.stateNow(&l) != Live {
 		return nil, nil
 	}

@@ -9,6 +9,8 @@ import (
 // What a caller can be told. Everything else that a method returns is a fault: its text is for the
 // log and never for a client.
 var (
+	// ErrTenant is returned when a service that is confined to a tenant is asked for more.
+	ErrTenant = errors.New("not within the tenant")
 	// ErrNotFound is returned when no link has the code.
 	ErrNotFound = errors.New("no such key")
 	// ErrExpired is returned when the link's time is over.

@@ -50,7 +50,7 @@ func (w ExpireIf) allows(had, at int64) bool {
 // at the end. It looks at about count links. A link that is there throughout is seen at least once.
 func (s *Service) Scan(cursor uint64, count int, fn func(code string, l *storage.Link)) (next uint64, err error) {
 	seen := 0
-	err = s.reader().EachLink(cursor, false, func(l *storage.Link) bool {
+	err = s.each(cursor, false, func(l *storage.Link) bool {
 		if seen == count {
 			next = l.ID
 			return false
@@ -73,12 +73,12 @@ const (
 // from a few random ids. Links behind a gap in the ids are chosen more often.
 func (s *Service) Random() (code string, err error) {
 	var last uint64
-	if err := s.reader().EachLink(0, true, func(l *storage.Link) bool { last = l.ID; return false }); err != nil || last == 0 {
+	if err := s.each(0, true, func(l *storage.Link) bool { last = l.ID; return false }); err != nil || last == 0 {
 		return "", err
 	}
 	for range randomTries {
 		seen := 0
-		err := s.reader().EachLink(1+rand.Uint64N(last), false, func(l *storage.Link) bool {
+		err := s.each(1+rand.Uint64N(last), false, func(l *storage.Link) bool {
 			if s.stateNow(l) == Live {
 				code = s.codeOf(l)
 			}

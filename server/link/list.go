@@ -29,6 +29,10 @@ func (s *Service) List(cursor uint64, count int, f Filter) (list []*Info, next u
 			return nil, 0, err
 		}
 	}
+	if f.Tenant, err = s.own(f.Tenant); err != nil {
+		return nil, 0, err
+	}
+	f.HasTenant = f.HasTenant || s.tenant != ""
 	looked := 0
 	visit := func(l *storage.Link) bool {
 		if len(list) == count || looked == count+listLooks {
@@ -41,30 +45,19 @@ func (s *Service) List(cursor uint64, count int, f Filter) (list []*Info, next u
 		}
 		return true
 	}
-	byID := func(id uint64) bool {
-		l, ok, lerr := s.store.Link(id)
-		if lerr != nil || !ok {
-			err = lerr
-			return lerr == nil
-		}
-		return visit(&l)
-	}
-	scanErr := s.eachLink(cursor, &f, visit, byID)
-	if err == nil {
-		err = scanErr
-	}
-	return list, next, err
+	return list, next, s.eachLink(cursor, &f, visit)
 }
 
 // eachLink walks the narrowest index that a filter has.
-func (s *Service) eachLink(cursor uint64, f *Filter, visit func(*storage.Link) bool, byID func(uint64) bool) error {
+func (s *Service) eachLink(cursor uint64, f *Filter, visit func(*storage.Link) bool) error {
+	r := s.reader()
 	switch {
 	case f.Tag != "":
-		return s.store.EachTagLink(f.Tenant, f.Tag, cursor, f.Reverse, byID)
+		return byID(r, visit, func(fn func(uint64) bool) error { return r.EachTagLink(f.Tenant, f.Tag, cursor, f.Reverse, fn) })
 	case f.Tenant != "":
-		return s.store.EachTenantLink(f.Tenant, cursor, f.Reverse, byID)
+		return s.Within(f.Tenant).each(cursor, f.Reverse, visit)
 	}
-	return s.store.EachLink(cursor, f.Reverse, visit)
+	return s.each(cursor, f.Reverse, visit)
 }
 
 func (f *Filter) passes(l *Info) bool {
@@ -92,6 +85,9 @@ type BannedHost struct {
 
 // BannedHosts returns up to count banned hosts from one on, in their order, and the host to go on from, "" at the end.
 func (s *Service) BannedHosts(from string, count int) (list []BannedHost, next string, err error) {
+	if s.tenant != "" {
+		return nil, "", ErrTenant
+	}
 	err = s.store.EachBannedHost(from, func(host string, b storage.Ban) bool {
 		if len(list) == count {
 			next = host
@@ -104,22 +100,20 @@ func (s *Service) BannedHosts(from string, count int) (list []BannedHost, next s
 }
 
 // BannedLinks returns up to count links that were banned by their code, from an id on, and the id to go on from, 0 at the end.
+// The work of a call is bounded as List's is.
 func (s *Service) BannedLinks(from uint64, count int) (list []*Info, next uint64, err error) {
-	scanErr := s.store.EachBannedLink(from, false, func(id uint64) bool {
-		if len(list) == count {
-			next = id
+	looked := 0
+	r := s.reader()
+	err = byID(r, func(l *storage.Link) bool {
+		if len(list) == count || looked == count+listLooks {
+			next = l.ID
 			return false
 		}
-		l, ok, lerr := s.store.Link(id)
-		if lerr != nil || !ok {
-			err = lerr
-			return lerr == nil
+		looked++
+		if s.sees(l.Tenant) {
+			list = append(list, s.info(l))
 		}
-		list = append(list, s.info(&l))
 		return true
-	})
-	if err == nil {
-		err = scanErr
-	}
+	}, func(fn func(uint64) bool) error { return r.EachBannedLink(from, false, fn) })
 	return list, next, err
 }

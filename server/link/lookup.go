@@ -42,9 +42,9 @@ func (s *Service) reader() *storage.Reader {
 	return &s.store.Reader
 }
 
-// find returns the link that text names, in whatever state, nil when there is none: first by its name, then
+// record returns the link that text names, whoever's it is, in whatever state, nil when there is none: first by its name, then
 // by arithmetic. A text that cannot be a code costs no read, and so does nearly every guess.
-func (e *engine) find(r *storage.Reader, text string) (*storage.Link, error) {
+func (e *engine) record(r *storage.Reader, text string) (*storage.Link, error) {
 	if !ValidName(text) {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func named(r *storage.Reader, id uint64, text string) (*storage.Link, error) {
 // exist is Absent.
 func (s *Service) Lookup(code []byte) (*Target, State, error) {
 	t, err := s.target(code)
-	if err != nil || t == nil {
+	if err != nil || t == nil || !s.sees(t.Tenant) {
 		return nil, Absent, err
 	}
 	state := stateOf(t.Flags, t.Expires, s.millis(), s.hosts.bans(t))
@@ -141,7 +141,7 @@ func (s *Service) target(code []byte) (*Target, error) {
 type loader struct{ *engine }
 
 func (l *loader) Load(_ context.Context, text string) (*Target, error) {
-	found, err := l.find(&l.store.Reader, text)
+	found, err := l.record(&l.store.Reader, text)
 	if err != nil {
 		return nil, err
 	}

@@ -59,9 +59,10 @@ type Event struct {
 // Service answers for the links of one store. It is safe for concurrent use.
 type Service struct {
 	*engine
-	by    any     // goes into Changes
-	batch *change // inside Exec: every read and change goes here
-	still bool    // inside Still: nothing may change
+	by     any     // goes into Changes
+	tenant string  // that the view is confined to; empty: none (tenant.go)
+	batch  *change // inside Exec: every read and change goes here
+	still  bool    // inside Still: nothing may change
 }
 
 // engine is what all views of a service share.
@@ -165,12 +166,20 @@ func (s *Service) Close() {
 // Ticket is what a reply that tells of the present must wait for (storage.Store.WaitSynced).
 func (s *Service) Ticket() uint64 { return s.store.Ticket() }
 
-// Links is the number of stored links.
+// Links is the number of stored links, of all tenants.
 func (s *Service) Links() int64 {
 	if s.batch != nil {
 		return s.batch.tx.Links()
 	}
 	return s.store.Links()
+}
+
+// Count is the number of stored links that the service sees: a tenant's is one read.
+func (s *Service) Count() (int64, error) {
+	if s.tenant == "" {
+		return s.Links(), nil
+	}
+	return s.reader().TenantLinks(s.tenant)
 }
 
 // FilterReady reports that look-ups of unknown names are answered from memory.

@@ -44,12 +44,16 @@ func (s *Service) Set(ctx context.Context, r *SetRequest) (SetResult, error) {
 	if err != nil {
 		return SetResult{}, err
 	}
+	tenant, err := s.own(r.Tenant)
+	if err != nil {
+		return SetResult{}, err
+	}
 	if err := s.admit(ctx, true); err != nil {
 		return SetResult{}, err
 	}
 	p := &plan{
-		req:    &Request{Alias: r.Code, HasAlias: true, Expires: r.Expires, Tenant: r.Tenant, Creator: r.Creator},
-		target: target, keys: dedupKeys{strict: makeKey(r.Tenant, target)}, name: r.Code, text: r.Code,
+		req:    &Request{Alias: r.Code, HasAlias: true, Expires: r.Expires, Creator: r.Creator},
+		tenant: tenant, target: target, keys: dedupKeys{strict: makeKey(tenant, target)}, name: r.Code, text: r.Code,
 	}
 	for {
 		result, err := s.trySet(ctx, r, p)

@@ -117,6 +117,7 @@ type plan struct {
 	req    *Request
 	out    *Result
 	target string
+	tenant string
 	keys   dedupKeys
 	plain  bool
 	dedup  Dedup
@@ -157,6 +158,9 @@ func (s *Service) prepare(p *plan) (done bool, err error) {
 	if err := p.req.check(); err != nil {
 		return false, err
 	}
+	if p.tenant, err = s.own(p.req.Tenant); err != nil {
+		return false, err
+	}
 	if p.target, err = s.opts.Policy.Check(p.req.URL); err != nil {
 		return false, err
 	}
@@ -165,9 +169,9 @@ func (s *Service) prepare(p *plan) (done bool, err error) {
 		p.kind = s.opts.CodeSource
 	}
 	p.dedup = cmp.Or(p.req.Dedup, s.opts.Dedup)
-	p.keys.strict = makeKey(p.req.Tenant, p.target)
+	p.keys.strict = makeKey(p.tenant, p.target)
 	if p.plain && p.dedup == DedupLoose {
-		p.keys = keysOf(p.req.Tenant, p.target)
+		p.keys = keysOf(p.tenant, p.target)
 	}
 	if p.req.HasAlias {
 		p.name, p.text = p.req.Alias, p.req.Alias
@@ -315,7 +319,7 @@ func (s *Service) makeName(ctx context.Context, p *plan) (string, error) {
 		case CodeRandom:
 			name = randomCode(alphabet, length)
 		case CodeHash:
-			name = hashCode(alphabet, length, p.req.Tenant, p.target, p.tries)
+			name = hashCode(alphabet, length, p.tenant, p.target, p.tries)
 		case CodeSnowflake:
 			id, err := s.ids.snowflakeID(ctx)
 			if err != nil {
@@ -332,7 +336,7 @@ func (s *Service) makeName(ctx context.Context, p *plan) (string, error) {
 
 // sameRequest reports that a link is what p asks for: for an alias the same words of the same tenant, for a hash code the same target.
 func (s *Service) sameRequest(l *storage.Link, p *plan) bool {
-	if l.Tenant != p.req.Tenant || s.stateNow(l) != Live {
+	if l.Tenant != p.tenant || s.stateNow(l) != Live {
 		return false
 	}
 	if p.req.HasAlias {
@@ -343,7 +347,7 @@ func (s *Service) sameRequest(l *storage.Link, p *plan) bool {
 
 // mayRetake reports that p may have the name of an ended link: its own tenant's alias, or the hash code of the same target.
 func (s *Service) mayRetake(l *storage.Link, p *plan) bool {
-	return l.Tenant == p.req.Tenant && s.ended(l) && (p.req.HasAlias || p.kind == CodeHash && l.Target == p.target)
+	return l.Tenant == p.tenant && s.ended(l) && (p.req.HasAlias || p.kind == CodeHash && l.Target == p.target)
 }
 
 // ended reports that a link is over but still kept.
@@ -490,7 +494,7 @@ func (s *Service) release(c *change, old *storage.Link) error {
 // write stores the new link with its name and dedup entries.
 func (s *Service) write(c *change, run *run, p *plan) error {
 	l := &storage.Link{
-		ID: p.id, Target: p.target, Name: p.name, Tenant: p.req.Tenant, Creator: p.req.Creator, Title: p.req.Title,
+		ID: p.id, Target: p.target, Name: p.name, Tenant: p.tenant, Creator: p.req.Creator, Title: p.req.Title,
 		Tags: sortedSet(p.req.Tags), Created: c.now, Expires: p.req.Expires, MaxVisits: p.req.MaxVisits, Fingerprint: p.print,
 		Source: p.source(),
 	}
@@ -540,6 +544,10 @@ func (s *Service) Reserve(ctx context.Context, n int, tenant, creator string) ([
 		return nil, &ArgError{"a reservation is for 1 to 1000 codes"}
 	}
 	if err := cmp.Or(checkText("TENANT", tenant, MaxTenant), s.admit(ctx, true)); err != nil {
+		return nil, err
+	}
+	tenant, err := s.own(tenant)
+	if err != nil {
 		return nil, err
 	}
 	codes := make([]string, 0, n)

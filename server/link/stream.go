@@ -20,9 +20,12 @@ type Stream struct {
 	link uint64 // id; 0: all
 }
 
-// Stream finds the stream that a key names. A link has one in whatever state it is, also when nobody clicked yet.
+// Stream finds the stream that a key names; within a tenant the one of all links is ErrTenant. A link has one in whatever state it is, also when nobody clicked yet.
 func (s *Service) Stream(key string) (Stream, bool, error) {
 	if key == StreamKey {
+		if s.tenant != "" {
+			return Stream{}, false, ErrTenant
+		}
 		return Stream{}, true, nil
 	}
 	code, ok := strings.CutPrefix(key, StreamKey+":")

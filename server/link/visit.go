@@ -48,7 +48,7 @@ type Visit struct {
 func (s *Service) Visit(v *Visit) (State, error) {
 	t := v.Target
 	c := clicks.Visit{
-		ID: t.ID, Revision: t.Revision, Code: t.Code, Target: t.URL, Client: v.Client, At: v.Time.UnixMilli(),
+		ID: t.ID, Revision: t.Revision, Code: t.Code, Target: t.URL, Tenant: t.Tenant, Client: v.Client, At: v.Time.UnixMilli(),
 		UserAgent: v.UserAgent, Referer: v.Referer, Prefetch: prefetches(v.Purpose),
 	}
 	if t.MaxVisits != 0 && !s.clicks.IsBot(&c) {

@@ -17,6 +17,7 @@ type Click struct {
 	At       int64            // unix ms
 	Code     string
 	Target   string
+	Tenant   string // only of a click that OnClick is told of
 	Referrer string // host
 	Country  string // ISO 3166
 	Agent
@@ -194,7 +195,7 @@ func (c *Counter) tell(records []record, ids []storage.StreamID) {
 	}
 	for i := range records {
 		r := &records[i]
-		click := Click{At: r.at, Code: r.code, Target: r.target, Referrer: textOf(r.referrer), Country: countryName(r.country), Agent: *r.agent}
+		click := Click{At: r.at, Code: r.code, Target: r.target, Tenant: r.tenant, Referrer: textOf(r.referrer), Country: countryName(r.country), Agent: *r.agent}
 		click.Bot = r.bot
 		if len(ids) > 0 {
 			click.ID = ids[i]

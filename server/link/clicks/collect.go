@@ -29,6 +29,7 @@ type record struct {
 	at           int64
 	id, revision uint64
 	code, target string
+	tenant       string
 	agent        *Agent
 	referrer     *string
 	country      [2]byte
@@ -124,7 +125,7 @@ func (c *Counter) record(e *event, k *combo) {
 		c.dropped.Add(1)
 		return
 	}
-	c.now.records = append(c.now.records, record{e.at, e.id, e.revision, e.code, e.target, k.agent, k.referrer, k.country, k.bot})
+	c.now.records = append(c.now.records, record{e.at, e.id, e.revision, e.code, e.target, e.tenant, k.agent, k.referrer, k.country, k.bot})
 }
 
 // take collects what is there and starts a new batch.

@@ -84,6 +84,7 @@ type Visit struct {
 	Revision  uint64
 	Code      string
 	Target    string
+	Tenant    string
 	Client    netip.Addr // invalid: not known
 	UserAgent []byte
 	Referer   []byte
@@ -95,6 +96,7 @@ type Visit struct {
 type event struct {
 	id, revision uint64
 	code, target string
+	tenant       string
 	client       netip.Addr
 	at           int64
 	agent, ref   uint32 // lengths
@@ -176,7 +178,7 @@ func (c *Counter) Add(v *Visit) {
 	agent, ref := v.UserAgent[:min(len(v.UserAgent), maxAgent)], v.Referer[:min(len(v.Referer), maxReferer)]
 	b.text = append(append(b.text, agent...), ref...)
 	b.events = append(b.events, event{
-		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, client: v.Client, at: v.At,
+		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, tenant: v.Tenant, client: v.Client, at: v.At,
 		agent: uint32(len(agent)), ref: uint32(len(ref)), prefetch: v.Prefetch,
 	})
 	n := len(b.events)
