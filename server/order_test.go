@@ -85,7 +85,7 @@ func TestKeysAreTrackedBeforeTheyAreRead(t *testing.T) {
 // which it would be taken for a reply.
 func TestUnsubscribedHearNothingMore(t *testing.T) {
 	s, c := serveTable(t, &command{name: "pause", arity: 1, flags: flagPubSub, run: func(c *call) error {
-		c.Server.pubsub.publish("ch", 0, []byte("late"))
+		c.Server.pubsub.publish("ch", everybody, 0, []byte("late"))
 		c.w.SimpleString("PAUSED")
 		return nil
 	}})
@@ -94,7 +94,7 @@ func TestUnsubscribedHearNothingMore(t *testing.T) {
 	say(t, c, "PAUSE\r\nUNSUBSCRIBE\r\nPING\r\n", "+PAUSED\r\n"+late+"*3\r\n$11\r\nunsubscribe\r\n$2\r\nch\r\n:0\r\n+PONG\r\n")
 	say(t, c, "SUBSCRIBE ch\r\n", "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n")
 	say(t, c, "PAUSE\r\nRESET\r\nPING\r\n", "+PAUSED\r\n"+late+"+RESET\r\n+PONG\r\n")
-	if n := s.pubsub.publish("ch", 0, nil); n != 0 {
+	if n := s.pubsub.publish("ch", everybody, 0, nil); n != 0 {
 		t.Errorf("%d still listen", n)
 	}
 }
