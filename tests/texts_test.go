@@ -20,7 +20,7 @@ var noTranscript = map[string]string{
 	"OVERLOADED ":        "needs a store that stalls; the tests of server/link",
 	"EXHAUSTED ":         "needs a hundred misses in a row; the tests of server/link",
 	"THROTTLED ":         "the tests of server/link",
-	"DENIED ":            "needs a peer that is not this machine; the tests of server",
+	"DENIED ":            "TestProtectedMode",
 
 	"ERR at most 10000 codes":                                "TestLongCommands",
 	"ERR more than 1000000 codes fit":                        "a limit for memory's sake",

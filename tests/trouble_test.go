@@ -2,6 +2,7 @@ package tests
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,67 @@ func TestErrorsAreStable(t *testing.T) { // O07
 	closed.WantError("WRONGPASS ", "AUTH", "wrong")
 	closed.Want("OK", "AUTH", "secret")
 	closed.Want("PONG", "PING")
+}
+
+// TestProtectedMode: without a password only this machine is let in; others are told why, and what to do. An address of this machine
+// that is not the loopback one counts as another's.
+func TestProtectedMode(t *testing.T) {
+	outside := outsideAddress(t)
+	for _, c := range []struct {
+		name      string
+		protected bool
+		password  string
+		want      string
+	}{
+		{"protected", true, "", "(error) DENIED "},
+		{"with a password", true, "secret", "(error) NOAUTH "},
+		{"not protected", false, "", "PONG"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := start(t, func(o *server.Options) { o.ProtectedMode, o.Password = c.protected, c.password })
+			ln, err := net.Listen("tcp", net.JoinHostPort(outside, "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.serving.Go(func() {
+				if err := n.server.Serve(ln); err != nil {
+					t.Error(err)
+				}
+			})
+			conn := dial(t, ln.Addr().String())
+			r, err := conn.try("PING")
+			if err != nil && c.want != "(error) DENIED " {
+				t.Fatal(err)
+			}
+			if err != nil { // the server hung up before it read: its words are there all the same
+				r, err = conn.receive()
+			}
+			if got := r.String(); err != nil || !strings.HasPrefix(got, c.want) {
+				t.Errorf("PING from outside answers %s, %v; want %s", got, err, c.want)
+			}
+			if c.want == "(error) DENIED " && !strings.Contains(r.text, "--requirepass") {
+				t.Errorf("no remedy is named: %s", r)
+			}
+			conn.conn.Close()
+			if c.password == "" {
+				n.Want("PONG", "PING")
+			}
+		})
+	}
+}
+
+// outsideAddress is an address of this machine that is not a loopback one.
+func outsideAddress(t *testing.T) string {
+	t.Helper()
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range list {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() && ip.IP.To4() != nil {
+			return ip.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but the loopback one")
+	return ""
 }
