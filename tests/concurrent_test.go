@@ -223,6 +223,9 @@ func TestLongCommands(t *testing.T) {
 		}
 		get := append([]string{"MGET"}, codes.texts()...)
 		for _, piece := range []int{1 << 20, 4096, 1000, 33} {
+			if piece < 1000 && count > 1000 {
+				continue // a long wait for nothing new
+			}
 			c := n.Dial()
 			for part := range slices.Chunk(appendCommand(nil, get...), piece) {
 				c.SendRaw(string(part))
