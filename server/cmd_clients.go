@@ -90,6 +90,7 @@ func (c client) flagLetters() string {
 		{'O', c.counts.monitoring.Load()},
 		{'P', c.subscribed()},
 		{'x', c.counts.queued.Load() > 0},
+		{'b', c.waiting.Load() != nil},
 		{'t', tracking != nil},
 		{'R', tracking != nil && c.tracker.broken.Load()},
 		{'B', tracking != nil && tracking.bcast},
@@ -259,16 +260,24 @@ func (c *call) killWhere(fits func(client) bool) (n int64) {
 	return n
 }
 
+const errUnblocked replyError = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+
 func clientUnblock(c *call) error {
-	if len(c.args) > 4 {
+	var err error
+	switch {
+	case len(c.args) > 4:
 		return errSyntax
-	}
-	if len(c.args) == 4 && !equalFold(c.args[3], "timeout") && !equalFold(c.args[3], "error") {
+	case len(c.args) == 3 || equalFold(c.args[3], "timeout"):
+	case equalFold(c.args[3], "error"):
+		err = errUnblocked
+	default:
 		return replyError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 	}
-	if _, err := parseInt(c.args[2]); err != nil {
-		return err
+	id, bad := parseInt(c.args[2])
+	if bad != nil {
+		return bad
 	}
-	c.w.Int(0) // nothing blocks
+	sess := c.sessionOf(id)
+	c.writeFlag(sess != nil && sess.wake(err))
 	return nil
 }

@@ -412,10 +412,13 @@ func (c *call) readStreams(r *reading) (found [][]clicks.Click, err error) {
 	return found, nil
 }
 
-// waitForClicks reads again whenever clicks are appended, until there are some, the time is over, or the peer is gone.
+// waitForClicks reads again whenever clicks are appended, until there are some, the time is over, the peer is gone, or another
+// client unblocks this one.
 func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
 	gone, stop := c.session.conn.Watch()
 	defer stop()
+	wake := c.session.block(&c.blocked)
+	defer c.session.unblocked(&c.blocked)
 	var over <-chan time.Time
 	if r.block > 0 {
 		timer := time.NewTimer(r.block)
@@ -433,6 +436,8 @@ func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
 			return nil, nil
 		case <-gone:
 			return nil, nil
+		case err := <-wake:
+			return nil, err
 		}
 	}
 }

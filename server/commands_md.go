@@ -106,6 +106,7 @@ func errorWords() []explained {
 		{"WRONGPASS", "the user or the password is wrong"},
 		{"EXECABORT", "the transaction was dropped, because a command was refused while it was queued"},
 		{"WRONGTYPE", "a command on strings met a stream, or a command on streams a link"},
+		{"UNBLOCKED", "another client ended the wait with CLIENT UNBLOCK"},
 		{"NOPROTO", "HELLO asked for a protocol other than 2 and 3"},
 	}
 }

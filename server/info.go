@@ -90,7 +90,7 @@ func human(n uint64) string {
 func (s *Server) infoClients(b *strings.Builder) {
 	line(b, "connected_clients", s.resp.Count())
 	line(b, "maxclients", s.resp.Limits().MaxClients.Load())
-	line(b, "blocked_clients", 0)
+	line(b, "blocked_clients", s.blocked.Load())
 	line(b, "tracking_clients", s.tracking.on.Load())
 }
 

@@ -41,6 +41,7 @@ type Server struct {
 	stats   *stats
 	slow    slowlog
 	rates   rates
+	blocked atomic.Int64 // sessions in a blocking command
 	resp    *resp.Server
 	web     *web.Server
 	started time.Time

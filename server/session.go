@@ -40,6 +40,31 @@ type shown struct {
 	noEvict atomic.Bool
 	noTouch atomic.Bool
 	lastCmd atomic.Pointer[command]
+	waiting atomic.Pointer[chan error] // what wakes its blocking command; nil: none waits
+}
+
+// block says that the session's command waits from now on, and returns what wakes it: nil is the end of its time, anything else
+// its error. unblocked follows.
+func (s *shown) block(count *atomic.Int64) <-chan error {
+	count.Add(1)
+	wake := make(chan error, 1)
+	s.waiting.Store(&wake)
+	return wake
+}
+
+func (s *shown) unblocked(count *atomic.Int64) {
+	s.waiting.Store(nil)
+	count.Add(-1)
+}
+
+// wake ends the wait of the session's command with err; false when none waits.
+func (s *shown) wake(err error) bool {
+	wake := s.waiting.Swap(nil)
+	if wake == nil {
+		return false
+	}
+	*wake <- err
+	return true
 }
 
 // text is a string that others may read while it is replaced. The zero value is empty.

@@ -509,6 +509,7 @@ var sameAsRedis = map[string]string{
 		COMMAND GETKEYS memory usage a
 		COMMAND GETKEYS rename a b
 		COMMAND GETKEYS set a b EX 5
+		COMMAND GETKEYS xread COUNT 2 STREAMS a b 0 0
 		COMMAND NOSUCH`,
 	"tools": `
 		SET a https://example.com/

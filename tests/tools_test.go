@@ -248,3 +248,34 @@ func TestEverybodyLooks(t *testing.T) {
 	close(stop)
 	wg.Wait()
 }
+
+// TestUnblock: CLIENT UNBLOCK ends a wait as if its time were over, or with an error.
+func TestUnblock(t *testing.T) {
+	n := start(t)
+	c := n.Dial()
+	id := c.id()
+	n.Want("(integer) 0", "CLIENT", "UNBLOCK", id)
+	for how, want := range map[string]string{"": "(nil)", "TIMEOUT": "(nil)", "ERROR": "(error) UNBLOCKED client unblocked via CLIENT UNBLOCK"} {
+		c.Send("XREAD", "BLOCK", "0", "STREAMS", "clicks", "$")
+		eventually(t, "it waits", func() bool { return n.Info("blocked_clients") == 1 })
+		if f := clientLines(t, n.Must("CLIENT", "LIST", "ID", id).text)[id]; f["flags"] != "b" {
+			t.Errorf("flags=%s", f["flags"])
+		}
+		words := []string{"CLIENT", "UNBLOCK", id}
+		if how != "" {
+			words = append(words, how)
+		}
+		n.Want("(integer) 1", words...)
+		if r := c.Receive(); r.String() != want {
+			t.Errorf("%s: %s", how, r)
+		}
+		n.Want("(integer) 0", words...)
+	}
+	if got := n.Info("blocked_clients"); got != 0 {
+		t.Errorf("%d blocked", got)
+	}
+	c.Send("XREAD", "BLOCK", "0", "STREAMS", "clicks", "$")
+	eventually(t, "it waits", func() bool { return n.Info("blocked_clients") == 1 })
+	n.Want("(integer) 1", "CLIENT", "KILL", "ID", id)
+	eventually(t, "it waits no more", func() bool { return n.Info("blocked_clients") == 0 })
+}
