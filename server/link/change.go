@@ -171,6 +171,9 @@ func (e *engine) stripesOf(set *stripeSet, l *storage.Link) {
 	keys := keysOf(l.Tenant, l.Target)
 	set.key(keys.strict)
 	set.key(keys.loose)
+	if key, ok := importKeyOf(l); ok {
+		set.key(key)
+	}
 }
 
 const (

@@ -95,7 +95,12 @@ func (c *checker) hint(key dedupKey, id uint64) {
 		c.err = err
 		return
 	}
-	if keys := keysOf(l.Tenant, l.Target); ok && key != keys.strict && key != keys.loose {
+	if again, is := importKeyOf(&l); !ok || is && key == again {
+		return
+	}
+	if keys := keysOf(l.Tenant, l.Target); key != keys.strict && key != keys.loose {
 		c.say(&l, "is hinted at by the dedup key of another target")
+	} else if l.Flags&storage.Plain == 0 {
+		c.say(&l, "is hinted at by a dedup key and is not plain")
 	}
 }

@@ -143,7 +143,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("link 1 has ended without a date", func(b *bench, tx *storage.Tx) { put(b, tx, 1, func(l *storage.Link) { l.Flags |= storage.UsedUp }) })
 	f("link 1 is missing in index", func(b *bench, tx *storage.Tx) { put(b, tx, 1, func(l *storage.Link) { l.Ended = 5 }) })
 	f("link 1 is hinted at by the dedup key of another target", func(b *bench, tx *storage.Tx) { tx.PutDedup([16]byte{1}, 1) })
-	f("which is not plain", func(b *bench, tx *storage.Tx) { tx.PutDedup([16]byte{1}, 2) })
+	f("link 2 is hinted at by a dedup key and is not plain", func(b *bench, tx *storage.Tx) { tx.PutDedup(makeKey("", url(2)), 2) })
 	f("leads to link 77, which does not exist", func(b *bench, tx *storage.Tx) { tx.PutDedup([16]byte{1}, 77) })
 	f("which is also a name", func(b *bench, tx *storage.Tx) { tx.PutName(b.codes.code(1), 2) })
 	f("which does not decode to it", func(b *bench, tx *storage.Tx) { tx.SetCounter(linkSegment, 0) })

@@ -38,6 +38,9 @@ func keysOf(tenant, target string) dedupKeys {
 // duplicate returns the live plain link that a plain request for target may share, nil when there is none. The entries
 // are hints: what counts is the record.
 func (s *Service) duplicate(r *storage.Reader, p *plan) (*storage.Link, error) {
+	if p.again() {
+		return s.findAgain(r, p)
+	}
 	if !p.plain || p.dedup == DedupOff {
 		return nil, nil
 	}
@@ -70,13 +73,17 @@ func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(targe
 
 // unplain takes a link out of what plain requests may share; every edit that makes it somebody's own does so.
 func (c *change) unplain(l *storage.Link) error {
+	var hints []dedupKey
+	if key, ok := importKeyOf(l); ok {
+		hints = append(hints, key)
+	}
 	l.Fingerprint = nil
-	if l.Flags&storage.Plain == 0 {
-		return nil
+	if l.Flags&storage.Plain != 0 {
+		keys := keysOf(l.Tenant, l.Target)
+		hints = append(hints, keys.strict, keys.loose)
 	}
 	l.Flags &^= storage.Plain
-	keys := keysOf(l.Tenant, l.Target)
-	for _, key := range []dedupKey{keys.strict, keys.loose} {
+	for _, key := range hints {
 		id, ok, err := c.tx.Dedup(key)
 		if err != nil {
 			return err

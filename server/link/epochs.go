@@ -60,6 +60,15 @@ type CodeSettings struct {
 	Alphabet string
 }
 
+// CodeTable returns the table that turns ids of a store into codes, and the counter of its ids. It needs every key.
+func CodeTable(store *storage.Store, ring *codec.Ring) (table *codec.Table, reserved uint64, err error) {
+	c := &codes{store: store, opts: CodeOptions{Ring: ring}}
+	if err := c.load(); err != nil {
+		return nil, 0, err
+	}
+	return c.table.Load(), c.reserved.Load(), nil
+}
+
 func (c *codes) keyState(e codec.Epoch) KeyState {
 	key, ok := c.keys[e.KeyID]
 	switch {

@@ -130,6 +130,9 @@ type plan struct {
 	// tries counts the codes that were taken by somebody else
 	tries int
 	taken *storage.Link // an ended link of the tenant that gives up its name
+
+	in    *Incoming // of an import
+	there bool      // the link was there already
 }
 
 func (s *Service) shortenRun(ctx context.Context, requests []*Request, results []Result, admitted error) {
@@ -204,7 +207,7 @@ func (s *Service) attempt(ctx context.Context, plans []*plan) (again []*plan) {
 	for _, p := range plans {
 		done, err := s.assign(ctx, p)
 		if done || err != nil {
-			p.out.Err = err
+			p.there, p.out.Err = done, err
 			continue
 		}
 		s.stripesFor(&set, p)
@@ -334,8 +337,12 @@ func (s *Service) makeName(ctx context.Context, p *plan) (string, error) {
 	return "", ErrExhausted
 }
 
-// sameRequest reports that a link is what p asks for: for an alias the same words of the same tenant, for a hash code the same target.
+// sameRequest reports that a link is what p asks for: for an alias the same words of the same tenant, for a hash code or a row of an
+// import the same target.
 func (s *Service) sameRequest(l *storage.Link, p *plan) bool {
+	if p.in != nil {
+		return l.Tenant == p.tenant && l.Target == p.target
+	}
 	if l.Tenant != p.tenant || s.stateNow(l) != Live {
 		return false
 	}
@@ -362,6 +369,9 @@ func (s *Service) stripesFor(set *stripeSet, p *plan) {
 	if p.plain && p.dedup == DedupLoose {
 		set.key(p.keys.loose)
 	}
+	if p.again() {
+		set.key(importKey(p.tenant, p.print))
+	}
 	set.text(p.text)
 	set.id(p.id)
 	if p.taken != nil {
@@ -377,6 +387,9 @@ type run struct {
 
 // same is the plan of this run whose link p may share.
 func (r *run) same(p *plan) *plan {
+	if p.again() {
+		return r.plain[importKey(p.tenant, p.print)]
+	}
 	same := r.plain[p.keys.strict]
 	if same == nil && p.dedup == DedupLoose {
 		same = r.plain[p.keys.loose]
@@ -389,23 +402,28 @@ func (r *run) same(p *plan) *plan {
 
 // make decides under the locks, and writes p's link. errAgain asks for another code.
 func (s *Service) make(c *change, run *run, p *plan) (string, error) {
-	if p.plain && p.dedup != DedupOff {
+	if p.plain && p.dedup != DedupOff || p.again() {
 		if same := run.same(p); same != nil {
+			p.there = true
 			return same.out.Code, nil
 		}
 	}
-	if err := s.refuseBanned(&c.tx.Reader, p.keys.strict, p.target); err != nil {
-		return "", err
+	if p.in == nil || p.in.Banned == 0 {
+		if err := s.refuseBanned(&c.tx.Reader, p.keys.strict, p.target); err != nil {
+			return "", err
+		}
 	}
 	l, err := s.duplicate(&c.tx.Reader, p)
 	if err != nil {
 		return "", err
 	}
 	if l != nil {
+		p.there = true
 		return s.codeOf(l), nil
 	}
 	same, err := s.claim(c, run, p)
 	if same || err != nil {
+		p.there = same
 		return p.name, err
 	}
 	return p.text, s.write(c, run, p)
@@ -518,6 +536,12 @@ func (s *Service) write(c *change, run *run, p *plan) error {
 			c.tx.PutDedup(p.keys.loose, p.id)
 			run.plain[p.keys.loose] = p
 		}
+	}
+	if p.in != nil {
+		p.dress(c, l)
+	}
+	if p.again() {
+		run.plain[importKey(l.Tenant, p.print)] = p
 	}
 	c.touch(l)
 	c.event("created", l)

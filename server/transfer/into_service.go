@@ -1,0 +1,138 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"curt/server/link"
+	"curt/storage"
+)
+
+// serviceSink brings rows in as new links.
+type serviceSink struct {
+	links   *link.Service
+	store   *storage.Store
+	dry     bool
+	commits int
+}
+
+// parts are the rows of a batch as the service takes them: a link with more than one code is several.
+type parts struct {
+	items []*item
+	of    []*item // by row of run: whose it is
+	run   *link.ImportRun
+}
+
+func (s *serviceSink) prepare(items []*item) any {
+	p := &parts{items: items}
+	var rows []*link.Incoming
+	for _, i := range items {
+		if i.err != nil || i.row.Type != "" {
+			continue
+		}
+		list, err := i.row.incoming()
+		if err != nil {
+			i.err = err
+			continue
+		}
+		i.asName = i.row.Code != ""
+		for range list {
+			p.of = append(p.of, i)
+		}
+		rows = append(rows, list...)
+	}
+	p.run = s.links.PrepareImport(rows)
+	return p
+}
+
+// durableEvery is how many batches go between two syncs.
+const durableEvery = 512
+
+func (s *serviceSink) commit(ctx context.Context, prepared any) error {
+	p := prepared.(*parts)
+	results, err := s.links.Import(ctx, p.run, s.dry)
+	if err != nil {
+		return err
+	}
+	seen := map[*item]bool{}
+	for n, r := range results {
+		i := p.of[n]
+		switch {
+		case !seen[i]:
+			seen[i] = true
+			i.err, i.there = r.Err, r.There
+		case r.Err != nil:
+			i.lost = fmt.Errorf("its other code: %w", r.Err)
+		}
+	}
+	for _, i := range p.items {
+		if i.err == nil && i.row.Type != "" {
+			i.err = s.ban(&i.row.Record)
+		}
+	}
+	if s.commits++; s.commits%durableEvery == 0 {
+		return s.finish()
+	}
+	return nil
+}
+
+func (s *serviceSink) finish() error { return s.store.WaitSynced(s.store.Ticket()) }
+
+// ban brings in a line that is no link.
+func (s *serviceSink) ban(r *Record) error {
+	if s.dry {
+		return nil
+	}
+	switch r.Type {
+	case typeBannedName:
+		return s.links.ImportTombstone(r.Alias)
+	case typeBannedTarget:
+		return s.links.ImportBannedTarget(storage.Ban{Since: r.Banned, Reason: r.Reason, Tenant: r.Tenant, Target: r.URL})
+	case typeBannedHost:
+		_, err := s.links.BanHost(r.Host, r.Reason)
+		return err
+	}
+	return unknownType(r.Type)
+}
+
+func unknownType(name string) error {
+	if name == typeHead {
+		return errNotHere
+	}
+	return &link.ArgError{Text: fmt.Sprintf("the type %.40q is not known", name)}
+}
+
+// incoming are the links that a row makes: the first is the link itself, each more has another of its codes.
+func (r *row) incoming() ([]*link.Incoming, error) {
+	l, err := r.link()
+	if err != nil {
+		return nil, err
+	}
+	in := &link.Incoming{
+		Request: link.Request{
+			URL: l.Target, Alias: l.Name, HasAlias: l.Name != "", Expires: l.Expires, MaxVisits: l.MaxVisits, Tenant: l.Tenant, Creator: l.Creator,
+			Title: l.Title, Tags: l.Tags, Forward: l.Flags&storage.Forward != 0,
+		},
+		Source: l.Source, Created: l.Created, Ended: l.Ended, UsedUp: l.Flags&storage.UsedUp != 0, Reserved: l.Flags&storage.Reserved != 0,
+		Banned: l.BannedAt, Reason: l.BanReason,
+	}
+	if l.Name != "" {
+		in.Print = l.Fingerprint
+	}
+	codes := slices.Clone(r.more)
+	if r.Code != "" {
+		codes = append(codes, r.Code)
+	}
+	list := []*link.Incoming{in}
+	for _, code := range codes {
+		if in.Alias == "" {
+			in.Alias, in.HasAlias, in.Source = code, true, storage.SourceImport
+		} else if code != in.Alias {
+			other := *in
+			other.Alias, other.Source, other.Print = code, storage.SourceImport, nil
+			list = append(list, &other)
+		}
+	}
+	return list, nil
+}

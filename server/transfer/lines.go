@@ -1,0 +1,36 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// lineSource reads JSON lines: an export, or links that somebody wrote in its manner.
+type lineSource struct{ lines }
+
+func (s *lineSource) next() (raw any, place string, err error) {
+	for {
+		line, err := s.lines.next()
+		if err != nil {
+			return nil, "", err
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			return line, "line " + strconv.Itoa(s.number), nil
+		}
+	}
+}
+
+func (s *lineSource) decode(raw any) (*row, error) {
+	r := &row{}
+	d := json.NewDecoder(bytes.NewReader(raw.([]byte)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r.Record); err != nil {
+		return nil, fmt.Errorf("bad JSON: %w", err)
+	}
+	if d.More() {
+		return nil, fmt.Errorf("bad JSON: more than one value")
+	}
+	return r, nil
+}
