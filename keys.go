@@ -5,24 +5,32 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"text/tabwriter"
 
 	"curt/server/link"
 	"curt/storage"
 )
 
-// openStore opens the store of --dir, which must be there, for a subcommand that works on it alone.
-func (s *settings) openStore() (*storage.Store, error) {
-	store, err := storage.Open(storage.Options{Dir: s.Dir, CacheBytes: s.CacheBytes, MustExist: true, Logger: slog.New(slog.DiscardHandler)})
-	if errors.Is(err, storage.ErrLocked) {
-		return nil, fmt.Errorf("%w: stop the server first", err)
-	}
-	return store, err
+// storeOptions are those of a subcommand that works on the store of --dir alone; it must be there.
+func (s *settings) storeOptions() storage.Options {
+	return storage.Options{Dir: s.Dir, CacheBytes: s.CacheBytes, MustExist: true, Logger: quietLogger()}
+}
+
+func quietLogger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
 // withStore runs fn on the store of --dir and closes it.
 func (s *settings) withStore(fn func(*storage.Store) error) error {
-	store, err := s.openStore()
+	return withStore(s.storeOptions(), fn)
+}
+
+func withStore(o storage.Options, fn func(*storage.Store) error) error {
+	store, err := storage.Open(o)
+	if errors.Is(err, storage.ErrLocked) {
+		return fmt.Errorf("%w: stop the server first", err)
+	}
 	if err != nil {
 		return err
 	}

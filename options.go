@@ -7,6 +7,7 @@ import (
 
 	"curt/server"
 	"curt/server/link"
+	"curt/server/transfer"
 	"curt/storage"
 )
 
@@ -24,7 +25,9 @@ type settings struct {
 	logFormat string
 
 	// Of other subcommands than serve.
-	ahead uint64 // restore: how far the counters move
+	ahead  uint64          // restore: how far the counters move
+	format transfer.Format // import
+	dryRun bool            // import
 }
 
 // option is one thing that can be set: a flag, a CURT_ variable of the environment, a line of the configuration file.
@@ -113,6 +116,8 @@ func serveOptions() []option {
 // dataOptions are those of other subcommands than serve. They are flags only.
 func dataOptions() []option {
 	return []option{
+		{"", "format", "NAME", "jsonl", "what FILE holds: jsonl (an export), csv, yourls, shlink, kutt, bitly", format},
+		{"", "dry-run", "", "", "say what would come of it, and write nothing", func(s *settings, _ string) error { s.dryRun = true; return nil }},
 		{"", "ahead", "N", "1000000000", "how far every counter moves, so that what was issued after the backup is not issued again", number64(func(s *settings) *uint64 { return &s.ahead }, 1, 1<<40)},
 	}
 }

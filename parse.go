@@ -71,7 +71,12 @@ func newFlags(s *settings, options []option) *flag.FlagSet {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	for _, o := range options {
-		fs.Func(o.name, o.usage, func(v string) error { return o.set(s, v) })
+		set := func(v string) error { return o.set(s, v) }
+		if o.value == "" {
+			fs.BoolFunc(o.name, o.usage, set)
+		} else {
+			fs.Func(o.name, o.usage, set)
+		}
 	}
 	return fs
 }

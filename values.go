@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curt/codec/weburl"
+	"curt/server/transfer"
 )
 
 // The setters below make one of an option's field.
@@ -250,4 +251,12 @@ func unixPerm(s *settings, v string) error {
 		return fmt.Errorf("must be 0700 or 0770")
 	}
 	return nil
+}
+
+func format(s *settings, v string) error {
+	var choices []named[transfer.Format]
+	for _, f := range transfer.Formats() {
+		choices = append(choices, named[transfer.Format]{string(f), f})
+	}
+	return choice(func(s *settings) *transfer.Format { return &s.format }, choices...)(s, v)
 }

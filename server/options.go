@@ -131,3 +131,13 @@ func (o *Options) selfHosts() []string {
 	}
 	return []string{u.Hostname()}
 }
+
+// LinkOptions are those of the service alone, for programs that work on its store without a server.
+func (o *Options) LinkOptions() link.Options {
+	return link.Options{
+		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
+		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan, Clicks: o.Clicks,
+		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
+		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
+	}
+}

@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"curt/codec/weburl"
 	"curt/server/acl"
 	"curt/server/link"
 	"curt/server/resp"
@@ -100,14 +99,9 @@ func Open(o Options) (*Server, error) {
 	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: table, users: users, started: o.Now(), runID: newRunID(),
 		pubsub: newPubsub(), drain: make(chan struct{}), stop: make(chan struct{}), respCert: respCert, httpCert: httpCert}
 	s.tracking = newTracking(cmp.Or(o.TrackedKeys, 1_000_000), s.sessionOf)
-	s.links, err = link.Open(store, link.Options{
-		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
-		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan,
-		Clicks:     s.clickOptions(),
-		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
-		Policy:   &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
-		OnChange: s.changed,
-	})
+	lo := o.LinkOptions()
+	lo.Clicks, lo.OnChange = s.clickOptions(), s.changed
+	s.links, err = link.Open(store, lo)
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open %s: %w", o.Dir, err)

@@ -7,7 +7,7 @@ import "fmt"
 // writes meanwhile.
 func (s *Store) Check(problem func(text string) bool) error {
 	c := &checker{Reader: &s.Reader, problem: problem}
-	for _, step := range []func() error{c.links, c.names, c.indexes, c.hints, c.bans} {
+	for _, step := range []func() error{c.links, c.names, c.indexes, c.hints, c.bans, c.clicks} {
 		if err := step(); err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
@@ -156,4 +156,20 @@ func (c *checker) bans() error {
 		}
 	}
 	return nil
+}
+
+// clicks adds up what was counted of each link, and of all. Counts of a link that was deleted may be left of a crash: nobody sees them.
+func (c *checker) clicks() error {
+	err := c.CheckClicks(func(id uint64, totals, buckets Count) bool {
+		c.say("link %d has %d visits and %d bots, and %d and %d in its hours and days", id, totals.Visits, totals.Bots, buckets.Visits, buckets.Bots)
+		return !c.stopped
+	})
+	if err != nil || c.stopped {
+		return err
+	}
+	totals, buckets, err := c.ClickSums()
+	if err == nil && (totals.Visits != buckets.Visits || totals.Bots != buckets.Bots) {
+		c.say("the store counts %d visits and %d bots, and %d and %d in hours and days", totals.Visits, totals.Bots, buckets.Visits, buckets.Bots)
+	}
+	return err
 }

@@ -9,6 +9,9 @@ import (
 // FS is the file system a store lives on.
 type FS = vfs.FS
 
+// NewMemFS returns a file system in memory, for a store that nobody keeps.
+func NewMemFS() FS { return vfs.NewMem() }
+
 // Tombstone is the id behind a name that may never be taken again: a banned link had it and was deleted.
 const Tombstone uint64 = 0
 

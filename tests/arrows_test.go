@@ -14,7 +14,7 @@ import (
 // arrows are the imports within the project that are allowed: main -> server -> server/link -> codec, idalloc, storage.
 func arrows() map[string][]string {
 	return map[string][]string{
-		"curt": {"curt/server", "curt/server/link", "curt/codec", "curt/codec/weburl", "curt/storage"},
+		"curt": {"curt/server", "curt/server/link", "curt/server/transfer", "curt/codec", "curt/codec/weburl", "curt/storage"},
 
 		"curt/server":             {"curt/server/acl", "curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
 		"curt/server/resp":        {},
@@ -22,6 +22,8 @@ func arrows() map[string][]string {
 		"curt/server/web":         {"curt/server/link", "curt/storage"},
 		"curt/server/link":        {"curt/server/link/clicks", "curt/codec", "curt/codec/weburl", "curt/idalloc", "curt/idalloc/snowflake", "curt/storage"},
 		"curt/server/link/clicks": {"curt/storage"},
+
+		"curt/server/transfer": {"curt/codec", "curt/codec/weburl", "curt/server/link", "curt/storage"},
 
 		"curt/storage":           {},
 		"curt/idalloc":           {},

@@ -101,7 +101,8 @@ func continues(own, h Head) bool {
 // Adopted is a link as the other store has it.
 type Adopted struct {
 	storage.Link
-	Code string // generated, "" when it has none
+	Code    string // generated, "" when it has none
+	History storage.History
 }
 
 // Check says what is wrong with a link, by itself: its target must pass the policy as it is.
@@ -120,6 +121,9 @@ func (a *Adoption) Check(l *Adopted) error {
 		return ErrReserved
 	case l.MaxVisits > MaxVisitsCap:
 		return &ArgError{"MAXVISITS must be 1 to 2147483648"}
+	}
+	if sum := l.History.Buckets(); sum.Visits != l.History.Total.Visits || sum.Bots != l.History.Total.Bots {
+		return &ArgError{"the hours and days do not add up to the visits"}
 	}
 	if l.Target != "" || l.Flags&storage.Reserved == 0 {
 		target, err := a.opts.Policy.Check(l.Target)
@@ -144,7 +148,7 @@ func (a *Adoption) Add(links []*Adopted) ([]Imported, error) {
 				continue
 			}
 			var err error
-			if results[i], err = a.add(tx, &l.Link); err != nil {
+			if results[i], err = a.add(tx, &l.Link, &l.History); err != nil {
 				return err
 			}
 			ids[l.ID], names[l.Name] = true, true
@@ -154,7 +158,7 @@ func (a *Adoption) Add(links []*Adopted) ([]Imported, error) {
 	return results, err
 }
 
-func (a *Adoption) add(tx *storage.Tx, l *storage.Link) (Imported, error) {
+func (a *Adoption) add(tx *storage.Tx, l *storage.Link, h *storage.History) (Imported, error) {
 	had, ok, err := tx.Link(l.ID)
 	if err != nil {
 		return Imported{}, err
@@ -181,6 +185,7 @@ func (a *Adoption) add(tx *storage.Tx, l *storage.Link) (Imported, error) {
 	if key, ok := importKeyOf(l); ok {
 		tx.PutDedup(key, l.ID)
 	}
+	tx.PutHistory(l.ID, h)
 	return Imported{}, tx.PutLink(nil, l)
 }
 
@@ -208,4 +213,3 @@ func (a *Adoption) BanHost(host string, b storage.Ban) error {
 	_, err := a.store.Update(func(tx *storage.Tx) error { tx.PutBannedHost(host, b); return nil })
 	return err
 }
-

@@ -23,6 +23,8 @@ type Incoming struct {
 	Banned   int64
 	Reason   string
 	Print    []byte // what an alias was asked with, where this is known
+	// History is what was counted; of a total that is more than its hours and days the rest goes to the hour when the link was made.
+	History storage.History
 }
 
 // Imported is what one row of an import got.
@@ -120,6 +122,9 @@ func (s *Service) prepareIncoming(p *plan) (there bool, err error) {
 	if err := cmp.Or(in.check(), checkText("REASON", in.Reason, MaxTitle), checkText("CREATOR", in.Creator, maxCreator)); err != nil {
 		return false, err
 	}
+	if sum := in.History.Buckets(); in.History.Total.Visits < sum.Visits || in.History.Total.Bots < sum.Bots {
+		return false, &ArgError{"the hours and days have more visits than the total"}
+	}
 	if in.Created < 0 || in.Expires < 0 || in.Ended < 0 || in.Banned < 0 {
 		return false, &ArgError{"a time lies before 1970"}
 	}
@@ -131,9 +136,10 @@ func (s *Service) prepareIncoming(p *plan) (there bool, err error) {
 	p.plain = in.plain() && in.Ended == 0 && in.Banned == 0 && !in.Reserved
 	p.kind = CodeSequence
 	p.dedup = cmp.Or(in.Dedup, s.opts.Dedup)
-	p.keys.strict = makeKey(in.Tenant, p.target)
+	p.tenant = in.Tenant
+	p.keys.strict = makeKey(p.tenant, p.target)
 	if p.plain && p.dedup == DedupLoose {
-		p.keys = keysOf(in.Tenant, p.target)
+		p.keys = keysOf(p.tenant, p.target)
 	}
 	if in.HasAlias {
 		p.name, p.text, p.print = in.Alias, in.Alias, in.Print
@@ -163,7 +169,9 @@ func (in *Incoming) words() []byte {
 }
 
 // importKey is the dedup key of a row that is not plain and has no alias: by it the same row finds its link again.
-func importKey(tenant string, print []byte) dedupKey { return makeKey(tenant, "import\x00"+string(print)) }
+func importKey(tenant string, print []byte) dedupKey {
+	return makeKey(tenant, "import\x00"+string(print))
+}
 
 // importKeyOf is a link's, if it came in so and was not edited since.
 func importKeyOf(l *storage.Link) (dedupKey, bool) {
@@ -175,7 +183,7 @@ func importKeyOf(l *storage.Link) (dedupKey, bool) {
 
 // findAgain returns the link that the same row made.
 func (s *Service) findAgain(r *storage.Reader, p *plan) (*storage.Link, error) {
-	id, ok, err := r.Dedup(importKey(p.req.Tenant, p.print))
+	id, ok, err := r.Dedup(importKey(p.tenant, p.print))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -183,7 +191,7 @@ func (s *Service) findAgain(r *storage.Reader, p *plan) (*storage.Link, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	if l.Tenant != p.req.Tenant || l.Target != p.target || !slices.Equal(l.Fingerprint, p.print) {
+	if l.Tenant != p.tenant || l.Target != p.target || !slices.Equal(l.Fingerprint, p.print) {
 		return nil, nil
 	}
 	return &l, nil
@@ -217,6 +225,26 @@ func (p *plan) dress(c *change, l *storage.Link) {
 	if p.again() {
 		c.tx.PutDedup(importKey(l.Tenant, l.Fingerprint), l.ID)
 	}
+	in.remember(c, l)
+}
+
+// remember writes what was counted of a link. One whose visits are spent has ended.
+func (in *Incoming) remember(c *change, l *storage.Link) {
+	h := in.History
+	rest := h.Total
+	sum := h.Buckets()
+	rest.Visits, rest.Bots = rest.Visits-sum.Visits, rest.Bots-sum.Bots
+	if rest.Visits > 0 || rest.Bots > 0 {
+		h.Hours = append(slices.Clone(h.Hours), storage.Bucket{Start: l.Created, Count: rest})
+	}
+	if l.MaxVisits != 0 {
+		h.Granted = min(max(h.Granted, uint64(h.Total.Visits)), l.MaxVisits)
+		if h.Granted == l.MaxVisits && l.Ended == 0 {
+			l.Flags |= storage.UsedUp
+			l.Ended = c.now
+		}
+	}
+	c.tx.PutHistory(l.ID, &h)
 }
 
 // ImportTombstone closes a free name for ever, as that of a banned link that was deleted.

@@ -175,6 +175,30 @@ func TestCSVFields(t *testing.T) {
 	b.wantSound()
 }
 
+// I06, I02: initial counts come in, zero and absent ones too, and go on from there.
+func TestImportedVisits(t *testing.T) {
+	b := newBench(t, nil)
+	r := b.importFrom("url,alias,created,visits,maxvisits\n"+
+		url(1)+",a,2020-01-02T03:04:05Z,1234,\n"+url(2)+",b,,0,\n"+url(3)+",c,,,\n"+url(4)+",d,,2,3\n"+url(5)+",e,,9,3\n", ImportOptions{Format: CSV})
+	if r.Imported != 5 {
+		t.Fatalf("%+v", r)
+	}
+	const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+	b.withLinks(func(links *link.Service) {
+		for _, code := range []string{"a", "b", "d"} {
+			b.visit(links, code, agent)
+		}
+		for code, want := range map[string]int64{"a": 1235, "b": 1, "c": 0, "d": 3, "e": 9} {
+			if count, err := links.Clicks(code); err != nil || count.Visits != want {
+				t.Errorf("%s: %+v, %v, want %d", code, count, err, want)
+			}
+		}
+		b.wantTarget(links, "d", link.ErrUsedUp.Error())
+		b.wantTarget(links, "e", link.ErrUsedUp.Error())
+	})
+	b.wantSound()
+}
+
 // A dry run says the same and leaves nothing.
 func TestDryRun(t *testing.T) {
 	b := newBench(t, nil)

@@ -22,6 +22,11 @@ func Export(store *storage.Store, ring *codec.Ring, to io.Writer, progress func(
 	if err != nil {
 		return err
 	}
+	histories, err := store.Histories()
+	if err != nil {
+		return err
+	}
+	defer histories.Close()
 	e := newExporter(to)
 	e.write(Record{Type: typeHead, Head: head})
 	var buf [codec.MaxLength]byte
@@ -30,7 +35,11 @@ func Export(store *storage.Store, ring *codec.Ring, to io.Writer, progress func(
 		if l.Flags&storage.Generated != 0 {
 			code = string(table.AppendCode(buf[:0], l.ID))
 		}
-		e.write(newRecord(l, code))
+		history, err := histories.Of(l.ID)
+		e.note(err)
+		r := newRecord(l, code)
+		r.setHistory(&history)
+		e.write(r)
 		if progress != nil {
 			progress()
 		}

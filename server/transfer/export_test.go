@@ -52,6 +52,18 @@ func fill(b *bench) {
 		if _, err := links.NextIDs(ctx, "orders", 3); err != nil {
 			b.t.Fatal(err)
 		}
+		limited := make(links, link.Request{URL: url(8) + "limited", MaxVisits: 40})
+		spent := make(links, link.Request{URL: url(8) + "spent", MaxVisits: 1})
+		for range 3 {
+			b.visit(links, "named", "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
+			b.visit(links, "named", "curl/8.0")
+			b.visit(links, limited, "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
+			b.now += 3_600_000
+		}
+		b.visit(links, spent, "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
+		if state, err := links.Info(spent); err != nil || state.State != link.UsedUp {
+			b.t.Fatal(state, err)
+		}
 	})
 	b.opts.Codes.Ring = ring("k1", "k2")
 	b.now += 10_000
@@ -65,6 +77,11 @@ func TestExportImportExport(t *testing.T) {
 	b := newBench(t, ring("k1"))
 	fill(b)
 	first := b.export()
+	for _, part := range []string{`"visits":3,"bots":3`, `"visits":3,"lastvisit"`, `"referrer":[{"value":"news.example"`, `"granted":`, `"used-up"`, `"hours":[[`} {
+		if !strings.Contains(first, part) {
+			t.Errorf("the export lacks %s:\n%s", part, first)
+		}
+	}
 	if strings.Contains(first, "6b31") || strings.Count(first, "\n") < 30 { // hex of a key
 		t.Fatalf("export:\n%s", first)
 	}
@@ -88,6 +105,13 @@ func TestExportImportExport(t *testing.T) {
 	if third := c.export(); third != first {
 		t.Error("importing again changed something")
 	}
+
+	c.withLinks(func(links *link.Service) {
+		count, err := links.Clicks("named")
+		if err != nil || count.Visits != 3 || count.Bots != 3 {
+			t.Errorf("%+v, %v", count, err)
+		}
+	})
 
 	// Codes and dedup go on.
 	table := codesOf(t, first)
@@ -153,7 +177,7 @@ func TestExportIntoAnotherStore(t *testing.T) {
 				c.withLinks(before)
 			}
 			r := c.importFrom(text, ImportOptions{})
-			if r.Adopted || r.Refused != 0 || r.AsNames != 26 || r.CodesLost != 0 {
+			if r.Adopted || r.Refused != 0 || r.AsNames != 28 || r.CodesLost != 0 {
 				t.Fatalf("%+v", r)
 			}
 			c.withLinks(func(links *link.Service) {

@@ -117,6 +117,9 @@ func (r *row) incoming() ([]*link.Incoming, error) {
 		Source: l.Source, Created: l.Created, Ended: l.Ended, UsedUp: l.Flags&storage.UsedUp != 0, Reserved: l.Flags&storage.Reserved != 0,
 		Banned: l.BannedAt, Reason: l.BanReason,
 	}
+	if in.History, err = r.history(); err != nil {
+		return nil, err
+	}
 	if l.Name != "" {
 		in.Print = l.Fingerprint
 	}
@@ -130,7 +133,7 @@ func (r *row) incoming() ([]*link.Incoming, error) {
 			in.Alias, in.HasAlias, in.Source = code, true, storage.SourceImport
 		} else if code != in.Alias {
 			other := *in
-			other.Alias, other.Source, other.Print = code, storage.SourceImport, nil
+			other.Alias, other.Source, other.Print, other.History = code, storage.SourceImport, nil, storage.History{}
 			list = append(list, &other)
 		}
 	}

@@ -38,6 +38,9 @@ func (s *storeSink) prepare(items []*item) any {
 		l, err := i.row.link()
 		if err == nil {
 			i.adopted = &link.Adopted{Link: *l, Code: i.row.Code}
+			i.adopted.History, err = i.row.history()
+		}
+		if err == nil {
 			err = s.adoption.Check(i.adopted)
 		}
 		i.err = err

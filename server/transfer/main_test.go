@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,20 @@ func (b *bench) wantTarget(links *link.Service, code, want string) {
 	}
 	if got != want {
 		b.t.Errorf("%s leads to %q, want %q", code, got, want)
+	}
+}
+
+// visit is one redirect of a link.
+func (b *bench) visit(links *link.Service, code, agent string) {
+	b.t.Helper()
+	target, state, err := links.Lookup([]byte(code))
+	if err != nil || state != link.Live {
+		b.t.Fatal(code, state, err)
+	}
+	state, err = links.Visit(&link.Visit{Target: target, Client: netip.MustParseAddr("192.0.2.1"), UserAgent: []byte(agent),
+		Referer: []byte("https://news.example/"), Time: time.UnixMilli(b.now)})
+	if err != nil || state != link.Live {
+		b.t.Fatal(code, state, err)
 	}
 }
 

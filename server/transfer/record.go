@@ -42,12 +42,27 @@ type Record struct {
 	MaxVisits uint64   `json:"maxvisits,omitempty"`
 	Visits    uint64   `json:"visits,omitempty"` // by people
 	Bots      uint64   `json:"bots,omitempty"`
+	Last      int64    `json:"lastvisit,omitempty"`
+	Granted   uint64   `json:"granted,omitempty"` // visits handed out of maxvisits
 	Tenant    string   `json:"tenant,omitempty"`
 	Creator   string   `json:"creator,omitempty"`
 	Title     string   `json:"title,omitempty"`
 	Tags      []string `json:"tags,omitempty"`
 	Revision  uint64   `json:"revision,omitempty"`
 	Request   string   `json:"request,omitempty"` // fingerprint of what an alias was asked with, in hex
+
+	Hours  [][4]int64       `json:"hours,omitempty"` // start, visits, bots, last visit
+	Days   [][4]int64       `json:"days,omitempty"`  // those whose hours were rolled up
+	Months map[string]Month `json:"months,omitempty"`
+}
+
+// Month are the top values of a month, by dimension.
+type Month map[string][]Top
+
+// Top is a value with the visits that had it.
+type Top struct {
+	Value  string `json:"value"`
+	Visits int64  `json:"visits"`
 }
 
 // Head is the rest of the first line.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"curt/server/transfer"
+	"curt/storage"
+)
+
+// export writes all links of a store as JSON lines.
+func export(s *settings, out io.Writer) error {
+	return s.withStore(func(store *storage.Store) error {
+		bar := newBar(store.Links(), "links")
+		defer bar.finish()
+		return transfer.Export(store, s.Codes.Ring, out, bar.add)
+	})
+}
+
+// importLinks brings the links of a file into a store. Rows that can't come in are listed on stderr; that is no error.
+func importLinks(s *settings, out io.Writer) error {
+	if len(s.args) != 1 {
+		return fmt.Errorf("import takes one FILE, or - for the standard input, not %d", len(s.args))
+	}
+	file, size, err := openInput(s.args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer release()
+	bar := newBar(size, "bytes")
+	o := transfer.ImportOptions{Format: s.format, DryRun: s.dryRun, Refused: func(r transfer.Refusal) {
+		bar.clear()
+		fmt.Fprintf(os.Stderr, "%s: %s\n", r.Place, transfer.Explain(r.Err))
+	}}
+	sum, err := s.importInto(ctx, bar.reader(file), o)
+	bar.finish()
+	if err != nil {
+		return fmt.Errorf("%w (%d imported, %d refused until then)", err, sum.Imported, sum.Refused)
+	}
+	return transfer.WriteSummary(out, sum, s.dryRun)
+}
+
+// importInto opens the store of --dir, or makes it. A dry run into a folder that has none works on a store in memory.
+func (s *settings) importInto(ctx context.Context, from io.Reader, o transfer.ImportOptions) (sum transfer.Summary, err error) {
+	s.Logger = quietLogger()
+	run := func(store *storage.Store) error {
+		sum, err = transfer.Import(ctx, store, s.LinkOptions(), from, o)
+		return err
+	}
+	options := s.storeOptions()
+	options.MustExist = false
+	if _, statErr := os.Stat(s.Dir); s.dryRun && os.IsNotExist(statErr) {
+		options.FS = storage.NewMemFS()
+	}
+	return sum, withStore(options, run)
+}
+
+func openInput(name string) (file *os.File, size int64, err error) {
+	if name == "-" {
+		return os.Stdin, -1, nil
+	}
+	if file, err = os.Open(name); err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return file, -1, nil
+	}
+	return file, info.Size(), nil
+}

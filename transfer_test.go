@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// curtOK runs a subcommand that must succeed, and returns what it printed.
+func curtOK(t *testing.T, args ...string) ended {
+	t.Helper()
+	got := runToEnd(t, nil, args...)
+	if got.code != 0 {
+		t.Fatalf("curt %q: code %d: %s", args, got.code, got.stderr)
+	}
+	return got
+}
+
+// The way of the data through the program: in from a file, checked, out, into another folder with the keys, out again.
+func TestDataInAndOut(t *testing.T) {
+	t.Parallel()
+	keys := file(t, 0o600, keyA)
+	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	csv := file(t, 0o600, "\xEF\xBB\xBFurl,alias,title\r\nhttps://example.com/1,one,\"a\r\nb\"\r\nftp://example.com/,two,\r\nhttps://example.com/3,,\r\n")
+
+	got := curtOK(t, "import", "--dir", first, "--key-file", keys, "--format", "csv", "--dry-run", csv)
+	if got.stdout != "Nothing was written.\n2 imported, 1 refused\n" {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(first); err == nil {
+		t.Error("a dry run made a folder")
+	}
+	got = curtOK(t, "import", "--dir", first, "--key-file", keys, "--format", "csv", csv)
+	if got.stdout != "2 imported, 1 refused\n" || got.stderr != "line 4: BADURL bad_scheme: the URL must begin with http:// or https://\n" {
+		t.Errorf("%+v", got)
+	}
+	got = curtOK(t, "import", "--dir", first, "--key-file", keys, "--format", "csv", csv)
+	if got.stdout != "2 were there already.\n0 imported, 1 refused\n" {
+		t.Errorf("%+v", got)
+	}
+	if got = curtOK(t, "check", "--dir", first, "--key-file", keys); got.stdout != "2 links, no problem\n" {
+		t.Errorf("%+v", got)
+	}
+	out := curtOK(t, "export", "--dir", first, "--key-file", keys)
+	if strings.Count(out.stdout, "\n") != 3 || out.stderr != "" || strings.Contains(out.stdout, "00112233") {
+		t.Errorf("%+v", out)
+	}
+	export := file(t, 0o600, out.stdout)
+	if got = curtOK(t, "import", "--dir", second, "--key-file", keys, export); got.stdout != "The store took over ids and codes.\n2 imported, 0 refused\n" {
+		t.Errorf("%+v", got)
+	}
+	if again := curtOK(t, "export", "--dir", second, "--key-file", keys); again.stdout != out.stdout {
+		t.Errorf("%s\nwant\n%s", again.stdout, out.stdout)
+	}
+	third := filepath.Join(t.TempDir(), "third")
+	if got = curtOK(t, "import", "--dir", third, export); !strings.Contains(got.stdout, "missing 2025") || !strings.HasSuffix(got.stdout, "1 generated codes came in as names.\n2 imported, 0 refused\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDataRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	for _, command := range [][]string{{"export"}, {"check"}, {"epochs"}, {"rotate-key"}, {"import", file(t, 0o600, "")}} {
+		args := append([]string{command[0], "--dir", dir}, command[1:]...)
+		checkFault(t, "in use by another process: stop the server first", nil, args...)
+	}
+	p.stop()
+	none := filepath.Join(t.TempDir(), "none")
+	for _, command := range []string{"export", "check", "epochs", "rotate-key"} {
+		checkFault(t, "there is no Curt store", nil, command, "--dir", none)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a folder was made")
+	}
+	checkFault(t, "import takes one FILE", nil, "import", "--dir", dir)
+	checkFault(t, "must be one of jsonl, csv", nil, "import", "--dir", dir, "--format", "tsv", "x")
+	checkFault(t, "no such file", nil, "import", "--dir", dir, "nowhere")
+	checkFault(t, "names no column with URLs", nil, "import", "--dir", dir, "--format", "csv", file(t, 0o600, "a,b\n"))
+	checkFault(t, "by hand: add a last line", nil, "rotate-key", "--dir", dir, "--key-file", file(t, 0o600, keyA))
+	checkFault(t, "unexpected argument", nil, "check", "--dir", dir, "now")
+	if got := runToEnd(t, nil, "import", "--help"); got.code != 0 || !strings.Contains(got.stdout, "--format NAME") || !strings.Contains(got.stdout, "Usage: curt import [options] FILE|-") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Every subcommand's options exist.
+func TestSubcommandOptions(t *testing.T) {
+	for _, c := range subcommands() {
+		shared, own := optionsOf(c.options)
+		if c.options != nil && len(shared)+len(own) != len(c.options) {
+			t.Errorf("%s: %d options of %q", c.name, len(shared)+len(own), c.options)
+		}
+		for _, o := range append(shared, own...) {
+			if o.set == nil || o.usage == "" {
+				t.Errorf("%s: option %s", c.name, o.name)
+			}
+		}
+	}
+}
