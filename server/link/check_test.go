@@ -98,7 +98,7 @@ func scale(usual, all int) int {
 func TestCheckFindsDamage(t *testing.T) {
 	f := func(want string, damage func(b *bench, tx *storage.Tx)) {
 		t.Helper()
-		b := newBench(t, Options{BlockedWords: []string{}}) // which burn ids
+		b := newBench(t, Options{BlockedWords: []string{}})                        // which burn ids
 		b.shorten(Request{URL: url(1)})                                            // 1
 		b.shorten(Request{URL: url(2), HasAlias: true, Alias: "two"})              // 2
 		b.shorten(Request{URL: url(3), Expires: b.clock.Load() + 1000})            // 3
