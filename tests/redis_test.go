@@ -658,7 +658,27 @@ var sameAsRedis = map[string]string{
 		UNSUBSCRIBE
 		PUNSUBSCRIBE
 		UNSUBSCRIBE nothere
-		PING`,
+		PING
+		PUBSUB CHANNELS a b
+		SUBSCRIBE one
+		GET nothere
+		EVALUATE
+		GET
+		MULTI
+		RESET x
+		RESET
+		MULTI
+		SUBSCRIBE one
+		PUBLISH two x
+		UNSUBSCRIBE one
+		EXEC
+		CLIENT TRACKING ON BCAST NOLOOP
+		CLIENT TRACKINGINFO
+		RESET
+		CLIENT TRACKINGINFO
+		CLIENT REPLY WHAT
+		CLIENT REPLY
+		CLIENT REPLY ON`,
 }
 
 // TestSameAsRedis sends the same commands to a real redis-server and to Curt, and compares the bytes that come back.
