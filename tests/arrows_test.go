@@ -34,6 +34,8 @@ func arrows() map[string][]string {
 
 		"curt/tests":       {}, // test files only
 		"curt/tests/bench": {}, // it runs the program
+
+		"curt/docs/examples/cached-redirects": {}, // a client
 	}
 }
 
