@@ -82,6 +82,7 @@ func serveOptions() []option {
 		{"", "acl-file", "FILE", "", "users and their rights, as Redis's users.acl; ACL SAVE writes it (none: the default user only, who may do everything)", text(func(s *settings) *string { return &s.ACLFile })},
 		{"", "protected-mode", "yes|no", "yes", "refuse clients from other machines while there is no password", yesNo(func(s *settings) *bool { return &s.ProtectedMode })},
 		{"", "maxclients", "N", "10000", "connections at a time", number(func(s *settings) *int { return &s.MaxClients }, 1, 1<<20)},
+		{"", "tracking-table-max-keys", "N", "1000000", "keys that clients which track may have cached; for one more some other is invalidated", number(func(s *settings) *int { return &s.TrackedKeys }, 64, 1<<30)},
 		{"", "timeout", "SECONDS", "0", "close a connection that was idle for so long; 0 for never", seconds(func(s *settings) *time.Duration { return &s.IdleTimeout })},
 		{"", "resp-tls-cert", "FILE", "", "certificate chain (PEM) with which --resp speaks TLS, unix sockets aside; read again on SIGHUP (none: plain)", text(func(s *settings) *string { return &s.RespTLS.Cert })},
 		{"", "resp-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.RespTLS.Key })},

@@ -186,11 +186,16 @@ func (c *call) writeTop(code string, w *words) error {
 	return nil
 }
 
-// clickOptions are those that were given, with the channels click:<code> behind them.
+// clickOptions are those that were given, with the channels click:<code> and the clients that cache streams behind them.
 func (s *Server) clickOptions() link.ClickOptions {
 	o := s.opts.Clicks
-	o.Listening = func() bool { return s.pubsub.count(channels)+s.pubsub.count(patterns) > 0 }
+	listening := func() bool { return s.pubsub.count(channels)+s.pubsub.count(patterns) > 0 }
+	o.Listening = func() bool { return listening() || s.tracking.on.Load() > 0 }
 	o.OnClick = func(c *clicks.Click) {
+		s.tracking.clicked(c.Code)
+		if !listening() {
+			return
+		}
 		s.pubsub.publish("click:"+c.Code, audience{tenant: c.Tenant}, s.store.Ticket(), eventText(clickEvent{c.Code, c.Target, c.Referrer, c.Browser, c.OS, c.Device, c.Country, c.Bot, c.At}))
 	}
 	return o

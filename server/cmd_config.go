@@ -86,6 +86,7 @@ func settings() []setting {
 			parse: number(0, maxSlowlogLength, func(s *Server, n int64) { s.slow.setLimit(int(n)) })},
 		{name: "timeout", get: func(s *Server) string { return decimal(s.resp.Limits().IdleTimeout.Load() / int64(time.Second)) },
 			parse: number(0, math.MaxInt32, func(s *Server, n int64) { s.resp.Limits().IdleTimeout.Store(n * int64(time.Second)) })},
+		{name: "tracking-table-max-keys", get: func(s *Server) string { return decimal(int64(s.tracking.max)) }},
 	}
 }
 

@@ -34,7 +34,7 @@ type tracker struct {
 // the value that it takes back. Messages do not wait for the change's sync: what they tell is only to ask again.
 type tracking struct {
 	find   func(id int64) *session // a session by its client's id, nil when it is gone
-	limit  int                     // keys of a shard
+	max    int                     // keys
 	shards [shardCount]trackingShard
 
 	mu       sync.RWMutex
@@ -59,7 +59,7 @@ type trackedKey struct {
 
 // newTracking makes a table of at most keys keys: for one more, some other is invalidated.
 func newTracking(keys int, find func(id int64) *session) *tracking {
-	return &tracking{find: find, limit: max(keys/shardCount, 1), all: map[*tracker]struct{}{}, prefixes: map[string]map[*tracker]struct{}{}}
+	return &tracking{find: find, max: keys, all: map[*tracker]struct{}{}, prefixes: map[string]map[*tracker]struct{}{}}
 }
 
 // start turns tracking on, or gives it other options. Prefixes add to those that it has.
@@ -120,7 +120,7 @@ func (s *Server) track(c *call) {
 // remember enters a key, and then when it will expire.
 func (t *tracking) remember(key string, tr *tracker, links *link.Service) {
 	shard := &t.shards[shardOf(key)]
-	if evicted, by := shard.enter(key, tr, t.limit); by != nil {
+	if evicted, by := shard.enter(key, tr, max(t.max/shardCount, 1)); by != nil {
 		t.tell(by, nil, []string{evicted})
 	}
 	target, state, err := links.Lookup([]byte(key))
@@ -230,17 +230,24 @@ func (t *tracking) changed(ch *link.Changes) {
 		return
 	}
 	by, _ := ch.By.(*session)
-	t.invalidate(by, ch.Texts)
+	t.invalidate(by, ch.Texts...)
+	t.broadcast(by, ch.Texts)
 }
 
-// invalidate tells of changed keys; by is who changed them, nil: nobody who tracks.
-func (t *tracking) invalidate(by *session, keys []string) {
+// clicked tells whoever may have cached a click stream that it has grown. Broadcasts would be one for each click, so there are none.
+func (t *tracking) clicked(code string) {
+	if t.on.Load() > 0 {
+		t.invalidate(nil, "clicks", "clicks:"+code)
+	}
+}
+
+// invalidate tells those who read keys that they changed; by is who changed them, nil: nobody who tracks.
+func (t *tracking) invalidate(by *session, keys ...string) {
 	for _, key := range keys {
 		if trackers := t.shards[shardOf(key)].forget(key); len(trackers) > 0 {
 			t.tell(trackers, by, []string{key})
 		}
 	}
-	t.broadcast(by, keys)
 }
 
 // broadcast tells those who want to hear of every key with a prefix.

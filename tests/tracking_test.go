@@ -297,3 +297,20 @@ func TestBrokenRedirect(t *testing.T) {
 	c.conn.Close()
 	eventually(t, "nobody tracks", func() bool { return n.Info("tracking_clients") == 0 })
 }
+
+// TestClickStreamsAreTracked: a client that caches a stream hears that it has grown; a link it caches has not changed by a click.
+func TestClickStreamsAreTracked(t *testing.T) {
+	n := start(t)
+	n.Must("SET", "a", "https://one.example/")
+	c := newCacher(n)
+	c.read([]string{"a"})
+	c.Do("XLEN", "clicks:a")
+	n.Must("VISIT", "a")
+	if r := c.Receive(); r.kind != '>' || r.list[1].list[0].text != "clicks:a" {
+		t.Errorf("push %s", r)
+	}
+	c.settle()
+	if _, kept := c.kept["a"]; !kept {
+		t.Error("the click took the link out")
+	}
+}
