@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the texts go to clients as Redis words them
+
 // Package acl knows who may do what: users with their passwords, the commands, keys and channels that each may use, and the
 // tenant that one may be confined to. It follows Redis's ACL (https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/).
 //

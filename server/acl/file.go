@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the texts go to clients as Redis words them
+
 package acl
 
 import (

@@ -59,13 +59,6 @@ func (b *batch) add(k combo, n, last int64) {
 	r.last = max(r.last, last)
 }
 
-func (b *batch) total() (n int64) {
-	for i := range b.rows {
-		n += b.rows[i].n
-	}
-	return n
-}
-
 const (
 	hour       = int64(time.Hour / time.Millisecond)
 	maxRows    = 1 << 20 // kinds of visits while the store takes nothing; beyond, referrer, agent and country are not told apart
