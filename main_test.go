@@ -6,9 +6,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const (
@@ -220,6 +224,28 @@ func TestShutdownCommand(t *testing.T) {
 	}
 }
 
+// waitStuck waits until the server has nothing more to hand to a client that does not read: what it sent in all grows by no more than its answers
+// to this question, and half a megabyte is out.
+func (p *process) waitStuck() {
+	p.t.Helper()
+	sent := regexp.MustCompile(`total_net_output_bytes:(\d+)`)
+	last, still := 0, 0
+	for range 3000 {
+		now := last
+		if m := sent.FindStringSubmatch(p.do("INFO", "stats")); m != nil {
+			now, _ = strconv.Atoi(m[1])
+		}
+		if still++; now-last > 100_000 || now < 500_000 {
+			still = 0
+		}
+		if last = now; still == 30 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.t.Fatal("the replies of the client that does not read were never stuck")
+}
+
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
@@ -227,13 +253,14 @@ func TestSecondSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
 	// A client that never reads holds up the drain: more replies than the sockets' buffers take.
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	question := append([]byte("*2\r\n$4\r\nECHO\r\n$500000\r\n"), append(bytes.Repeat([]byte("x"), 500_000), "\r\n"...)...)
-	if _, err := conn.Write(bytes.Repeat(question, 12)); err != nil {
-		t.Fatal(err)
-	}
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer conn.Close() // ends the writer too
+	writing.Go(func() { conn.Write(bytes.Repeat(question, 64)) })
+	p.waitStuck()
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	p.waitLog("msg=draining")
 	p.cmd.Process.Signal(syscall.SIGTERM)

@@ -41,7 +41,7 @@ func serve(s *settings, out io.Writer) error {
 	}
 	announce(s, srv, bound, out)
 	notify("READY=1")
-	return answer(running, s.Logger, srv, bound)
+	return answer(running, release, s.Logger, srv, bound)
 }
 
 func newLogger(s *settings) *slog.Logger {
@@ -54,8 +54,9 @@ func newLogger(s *settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, o))
 }
 
-// answer serves all listeners until ctx ends or one of them fails, then drains.
-func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *listeners) error {
+// answer serves all listeners until ctx ends or one of them fails, then drains. It calls release when a signal is to end the
+// process at once from then on.
+func answer(ctx context.Context, release func(), log *slog.Logger, srv *server.Server, bound *listeners) error {
 	n := len(bound.resp)
 	ended := make(chan error, n+2)
 	for _, ln := range bound.resp {
@@ -70,8 +71,11 @@ func answer(ctx context.Context, log *slog.Logger, srv *server.Server, bound *li
 		go func() { ended <- srv.ServeAdmin(bound.admin) }()
 	}
 	failed, returned := untilDone(ctx, log, srv, ended)
+	release()
 	if returned {
 		n--
+	} else {
+		log.Info("draining")
 	}
 	notify("STOPPING=1")
 	limit, cancel := context.WithTimeout(context.Background(), drainTime)
@@ -98,7 +102,6 @@ func untilDone(ctx context.Context, log *slog.Logger, srv *server.Server, ended 
 	for {
 		select {
 		case <-ctx.Done():
-			log.Info("draining")
 			return nil, false
 		case err := <-ended:
 			return err, true

@@ -222,6 +222,9 @@ func TestPowerCuts(t *testing.T) {
 		n.up()
 		lost.ledger.check(t, n.Dial())
 		l = lost.ledger
+		if life%50 == 49 {
+			t.Logf("%d lives, %d codes issued", life+1, len(l.codes))
+		}
 		if t.Failed() {
 			t.Fatalf("in life %d of seed %d", life, seed)
 		}

@@ -21,6 +21,8 @@ var noTranscript = map[string]string{
 	"EXHAUSTED ":         "needs a hundred misses in a row; the tests of server/link",
 	"THROTTLED ":         "the tests of server/link",
 	"DENIED ":            "TestProtectedMode",
+	"NOPERM No permissions to access a channel":      "TestRoles and the tests of server/acl",
+	"ERR There was an error trying to save the ACLs": "needs a folder that takes no file; the tests of server/acl",
 
 	"ERR at most 10000 codes":                                "TestLongCommands",
 	"ERR more than 1000000 codes fit":                        "a limit for memory's sake",
