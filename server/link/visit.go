@@ -25,8 +25,14 @@ type ClickOptions struct {
 
 func (e *engine) openClicks() (err error) {
 	o := e.opts.Clicks
+	opened := make(chan struct{}) // the counter's upkeep begins at once, and must find the counter here
+	defer close(opened)
+	rollUp := func(id uint64, before int64) error {
+		<-opened
+		return e.rollUp(id, before)
+	}
 	e.clicks, err = clicks.Open(clicks.Options{
-		Store: e.store, Guard: e.mu.RLocker(), Now: e.now, Logger: e.log, RollUp: e.rollUp, OnClick: o.OnClick, Listening: o.Listening,
+		Store: e.store, Guard: e.mu.RLocker(), Now: e.now, Logger: e.log, RollUp: rollUp, OnClick: o.OnClick, Listening: o.Listening,
 		Interval: o.Interval, HourRetention: o.HourRetention, CountOnce: o.CountOnce,
 		NoStream: o.NoStream, StreamRetention: o.StreamRetention, GeoIP: o.GeoIP,
 	})

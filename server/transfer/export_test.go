@@ -27,7 +27,7 @@ func fill(b *bench) {
 		make(links, link.Request{URL: url(1), Tenant: "acme", Creator: "ann"})
 		make(links, link.Request{URL: url(2) + "?a=<b>&c=%C3%A9", HasAlias: true, Alias: "named", Words: []byte("x")})
 		make(links, link.Request{URL: url(3), Tags: []string{"b", "a", "ü"}, Title: "A \"title\" – <b>", MaxVisits: 5, Forward: true})
-		make(links, link.Request{URL: url(4), Expires: b.now + 1000})
+		make(links, link.Request{URL: url(4), Expires: b.now.Load() + 1000})
 		make(links, link.Request{URL: url(5), HasCode: true, Code: link.CodeRandom, Length: 12})
 		for _, name := range []string{"evil", "gone", "away"} {
 			make(links, link.Request{URL: url(100) + name, HasAlias: true, Alias: name})
@@ -58,7 +58,7 @@ func fill(b *bench) {
 			b.visit(links, "named", "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
 			b.visit(links, "named", "curl/8.0")
 			b.visit(links, limited, "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
-			b.now += 3_600_000
+			b.now.Add(3_600_000)
 		}
 		b.visit(links, spent, "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0")
 		if state, err := links.Info(spent); err != nil || state.State != link.UsedUp {
@@ -66,7 +66,7 @@ func fill(b *bench) {
 		}
 	})
 	b.opts.Codes.Ring = ring("k1", "k2")
-	b.now += 10_000
+	b.now.Add(10_000)
 	b.withLinks(func(links *link.Service) {
 		make(links, link.Request{URL: url(50)})
 	})
@@ -87,7 +87,7 @@ func TestExportImportExport(t *testing.T) {
 	}
 
 	c := newBench(t, ring("k1", "k2"))
-	c.now = b.now + 5_000_000
+	c.now.Store(b.now.Load() + 5_000_000)
 	r := c.importFrom(first, ImportOptions{})
 	if !r.Adopted || r.Refused != 0 || r.Imported != int64(strings.Count(first, "\n")-1) {
 		t.Fatalf("%+v", r)
@@ -172,7 +172,7 @@ func TestExportIntoAnotherStore(t *testing.T) {
 	f := func(name string, keys *codec.Ring, before func(*link.Service)) {
 		t.Run(name, func(t *testing.T) {
 			c := newBench(t, keys)
-			c.now = b.now
+			c.now.Store(b.now.Load())
 			if before != nil {
 				c.withLinks(before)
 			}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,12 +25,13 @@ type bench struct {
 	t    testing.TB
 	fs   vfs.FS
 	opts link.Options
-	now  int64 // unix ms
+	now  atomic.Int64 // unix ms
 }
 
 func newBench(t testing.TB, ring *codec.Ring) *bench {
-	b := &bench{t: t, fs: vfs.NewMem(), now: 1_800_000_000_000}
-	b.opts = link.Options{Logger: quiet, Codes: link.CodeOptions{Ring: ring}, Now: func() time.Time { return time.UnixMilli(b.now) }}
+	b := &bench{t: t, fs: vfs.NewMem()}
+	b.now.Store(1_800_000_000_000)
+	b.opts = link.Options{Logger: quiet, Codes: link.CodeOptions{Ring: ring}, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }}
 	return b
 }
 
@@ -138,7 +140,7 @@ func (b *bench) visit(links *link.Service, code, agent string) {
 		b.t.Fatal(code, state, err)
 	}
 	state, err = links.Visit(&link.Visit{Target: target, Client: netip.MustParseAddr("192.0.2.1"), UserAgent: []byte(agent),
-		Referer: []byte("https://news.example/"), Time: time.UnixMilli(b.now)})
+		Referer: []byte("https://news.example/"), Time: time.UnixMilli(b.now.Load())})
 	if err != nil || state != link.Live {
 		b.t.Fatal(code, state, err)
 	}
