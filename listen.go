@@ -25,7 +25,7 @@ func listen(s *settings) (*listeners, error) {
 	}
 	l := &listeners{}
 	for _, address := range s.resp {
-		ln, err := listenOn(address, s.unixPerm)
+		ln, err := listenOn(address, s)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("resp: %w", err)
@@ -39,7 +39,7 @@ func listen(s *settings) (*listeners, error) {
 		if one.address == "" {
 			continue
 		}
-		ln, err := net.Listen("tcp", one.address)
+		ln, err := listenTCP(one.address, s.Backlog)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("%s: %w", one.name, err)
@@ -61,19 +61,36 @@ func (l *listeners) close() {
 }
 
 // listenOn binds host:port or unix:PATH.
-func listenOn(address string, perm fs.FileMode) (net.Listener, error) {
+func listenOn(address string, s *settings) (net.Listener, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
-		return net.Listen("tcp", address)
+		return listenTCP(address, s.Backlog)
 	}
-	ln, err := listenUnix(path, perm)
+	ln, err := listenUnix(path, s.unixPerm)
 	if errors.Is(err, syscall.EADDRINUSE) && abandoned(path) {
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
-		return listenUnix(path, perm)
+		return listenUnix(path, s.unixPerm)
 	}
 	return ln, err
+}
+
+// listenTCP binds host:port. Go listens with the longest backlog that the system allows; a second call of listen shortens it.
+func listenTCP(address string, backlog int) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := ln.(*net.TCPListener).SyscallConn()
+	if err == nil {
+		err = errors.Join(raw.Control(func(fd uintptr) { err = syscall.Listen(int(fd), backlog) }), err)
+	}
+	if err != nil {
+		ln.Close()
+		return nil, fmt.Errorf("tcp-backlog: %w", err)
+	}
+	return ln, nil
 }
 
 // listenUnix binds a unix socket. The mask sees to it that there is no moment at which the socket is open to others; nothing

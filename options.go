@@ -3,6 +3,7 @@ package main
 import (
 	"io/fs"
 	"log/slog"
+	"slices"
 	"time"
 
 	"curt/server"
@@ -42,7 +43,7 @@ type option struct {
 
 // serveOptions are the options of `curt serve`, in the order of the help.
 func serveOptions() []option {
-	return []option{
+	return slices.Concat([]option{
 		{"Places", "config", "FILE", "", "read `name value` lines from FILE", text(func(s *settings) *string { return &s.config })},
 		{"", "dir", "DIR", "./data", "data folder, made when it does not exist", text(func(s *settings) *string { return &s.Dir })},
 		{"", "resp", "ADDR", "127.0.0.1:6380", "listen for Redis clients on host:port or unix:PATH; repeat it, or list with commas", addresses},
@@ -81,15 +82,13 @@ func serveOptions() []option {
 		{"Redis clients", "requirepass", "PASSWORD", "", "password that clients must give (none: no password)", text(func(s *settings) *string { return &s.Password })},
 		{"", "acl-file", "FILE", "", "users and their rights, as Redis's users.acl; ACL SAVE writes it (none: the default user only, who may do everything)", text(func(s *settings) *string { return &s.ACLFile })},
 		{"", "protected-mode", "yes|no", "yes", "refuse clients from other machines while there is no password", yesNo(func(s *settings) *bool { return &s.ProtectedMode })},
-		{"", "maxclients", "N", "10000", "connections at a time", number(func(s *settings) *int { return &s.MaxClients }, 1, 1<<20)},
-		{"", "tracking-table-max-keys", "N", "1000000", "keys that clients which track may have cached; for one more some other is invalidated", number(func(s *settings) *int { return &s.TrackedKeys }, 64, 1<<30)},
-		{"", "timeout", "SECONDS", "0", "close a connection that was idle for so long; 0 for never", seconds(func(s *settings) *time.Duration { return &s.IdleTimeout })},
 		{"", "resp-tls-cert", "FILE", "", "certificate chain (PEM) with which --resp speaks TLS, unix sockets aside; read again on SIGHUP (none: plain)", text(func(s *settings) *string { return &s.RespTLS.Cert })},
 		{"", "resp-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.RespTLS.Key })},
 		{"", "allow-keys", "yes|no", "no", "let KEYS run", yesNo(func(s *settings) *bool { return &s.AllowKeys })},
 		{"", "allow-flush", "yes|no", "no", "let FLUSHALL and FLUSHDB run", yesNo(func(s *settings) *bool { return &s.AllowFlush })},
 		{"", "slowlog-log-slower-than", "MICROSECONDS", "10000", "SLOWLOG keeps commands that take as long; 0 for all, -1 for none", slowlogThreshold},
 		{"", "slowlog-max-len", "N", "128", "how many it keeps", number(func(s *settings) *int { return &s.SlowlogLength }, 1, 10_000)},
+	}, clientLimits(), []option{
 
 		{"Browsers", "redirect-status", "CODE", "302", "status of redirects: 302 or 307", number(func(s *settings) *int { return &s.HTTP.RedirectStatus }, 302, 307)},
 		{"", "redirect-max-age", "SECONDS", "0", "how long a browser may keep a redirect, at most 86400; 0 for not at all", seconds(func(s *settings) *time.Duration { return &s.HTTP.RedirectMaxAge })},
@@ -100,6 +99,7 @@ func serveOptions() []option {
 		{"", "http-tls-cert", "FILE", "", "certificate chain (PEM) with which --http speaks TLS; read again on SIGHUP (none: plain)", text(func(s *settings) *string { return &s.HTTPTLS.Cert })},
 		{"", "http-tls-key", "FILE", "", "its private key (PEM)", text(func(s *settings) *string { return &s.HTTPTLS.Key })},
 		{"", "trusted-proxy", "CIDR", "", "peers whose X-Forwarded-For is believed; repeat it, or list with commas (none: nobody)", trustedProxies},
+	}, browserLimits(), []option{
 
 		{"Clicks", "click-stream", "yes|no", "yes", "keep raw clicks for XRANGE and XREAD", noYes(func(s *settings) *bool { return &s.Clicks.NoStream })},
 		{"", "click-retention", "TIME", "90d", "how long raw clicks stay; they are dropped a day at a time", duration(func(s *settings) *time.Duration { return &s.Clicks.StreamRetention })},
@@ -111,7 +111,7 @@ func serveOptions() []option {
 			named[slog.Level]{"debug", slog.LevelDebug}, named[slog.Level]{"info", slog.LevelInfo}, named[slog.Level]{"warn", slog.LevelWarn}, named[slog.Level]{"error", slog.LevelError})},
 		{"", "log-format", "FORMAT", "text", "text or json", choice(func(s *settings) *string { return &s.logFormat },
 			named[string]{"text", "text"}, named[string]{"json", "json"})},
-	}
+	})
 }
 
 // dataOptions are those of other subcommands than serve. They are flags only.

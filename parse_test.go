@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 	if s.Codes.Alphabet != "" || s.Codes.Length != 0 || s.Codes.Ring != nil {
 		t.Errorf("codes are asked for: %+v", s.Codes)
 	}
-	if s.CacheBytes != 256<<20 || s.MaxURLBytes != 2048 || s.MaxClients != 10000 || s.Dedup != link.DedupStrict || !s.ProtectedMode || s.AllowKeys || s.Password != "" {
+	if s.CacheBytes != 256<<20 || s.MaxURLBytes != 2048 || s.RESP.MaxClients != 10000 || s.Dedup != link.DedupStrict || !s.ProtectedMode || s.AllowKeys || s.Password != "" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -39,8 +39,8 @@ func TestPrecedence(t *testing.T) {
 	t.Setenv("CURT_SYNC", "everysec")
 	t.Setenv("CURT_TIMEOUT", "2")
 	s := mustParse(t, "--timeout", "3")
-	if s.IdleTimeout != 3*time.Second || s.Sync != storage.SyncEverySec || s.Dedup != link.DedupOff {
-		t.Errorf("timeout %v, sync %v, dedup %v; want the flag's, the variable's, the file's", s.IdleTimeout, s.Sync, s.Dedup)
+	if s.RESP.IdleTimeout != 3*time.Second || s.Sync != storage.SyncEverySec || s.Dedup != link.DedupOff {
+		t.Errorf("timeout %v, sync %v, dedup %v; want the flag's, the variable's, the file's", s.RESP.IdleTimeout, s.Sync, s.Dedup)
 	}
 	if want := []string{"127.0.0.1:1", "unix:/a"}; !reflect.DeepEqual(s.resp, want) {
 		t.Errorf("resp %q, want the file's", s.resp)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func configCommand() *command {
@@ -22,7 +22,7 @@ func configCommand() *command {
 		}, {
 			name: "set", arity: -4, flags: flags, since: "0.1.0", complexity: "O(N) with N the number of settings",
 			syntax:  "<parameter value> [<parameter value> ...]",
-			summary: "Changes settings until the server stops: loglevel, maxclients, proto-max-bulk-len, slowlog-log-slower-than, slowlog-max-len, timeout",
+			summary: "Changes settings until the server stops: client-output-buffer-limit, loglevel, maxclients, proto-max-bulk-len, slowlog-log-slower-than, slowlog-max-len, timeout",
 			reply:   "OK; all are changed, or none. -ERR with Redis's texts",
 			run:     configSet,
 		}, {
@@ -55,27 +55,21 @@ type setting struct {
 	parse func(s *Server, value string) (apply func(), err error)
 }
 
-// settings are all that CONFIG knows, by name.
+// settings are all that CONFIG knows, sorted by name.
 func settings() []setting {
 	fixed := func(name, value string) setting {
 		return setting{name: name, get: func(*Server) string { return value }}
 	}
-	return []setting{
+	list := slices.Concat(respLimits(), httpLimits(), []setting{
 		{name: "alphabet", get: func(s *Server) string { return s.opts.Codes.Alphabet }},
 		{name: "appendfsync", get: func(s *Server) string { return s.fsync() }},
 		fixed("appendonly", "yes"),
 		{name: "base-url", get: func(s *Server) string { return s.opts.BaseURL }},
-		{name: "client-output-buffer-limit", get: func(s *Server) string {
-			return fmt.Sprintf("normal 0 0 0 slave 0 0 0 pubsub %d 0 0", s.resp.Limits().MaxPush.Load())
-		}},
 		fixed("databases", "1"),
 		{name: "loglevel", get: (*Server).logLevel, parse: (*Server).parseLogLevel},
-		{name: "maxclients", get: func(s *Server) string { return decimal(s.resp.Limits().MaxClients.Load()) },
-			parse: number(1, math.MaxUint32, func(s *Server, n int64) { s.resp.Limits().MaxClients.Store(n) })},
 		fixed("maxmemory", "0"),
 		fixed("maxmemory-policy", "noeviction"),
 		{name: "port", get: func(s *Server) string { return decimal(s.tcpPort.Load()) }},
-		{name: "proto-max-bulk-len", get: func(s *Server) string { return decimal(s.resp.Limits().MaxBulk.Load()) }, parse: parseMaxBulk},
 		{name: "protected-mode", get: func(s *Server) string { return yesNo(s.opts.ProtectedMode) }},
 		fixed("replica-read-only", "no"),
 		fixed("save", ""),
@@ -84,10 +78,9 @@ func settings() []setting {
 			parse: number(-1, math.MaxInt64/1000, func(s *Server, n int64) { s.slow.threshold.Store(n * 1000) })},
 		{name: "slowlog-max-len", get: func(s *Server) string { return decimal(int64(s.slow.limitNow())) },
 			parse: number(0, maxSlowlogLength, func(s *Server, n int64) { s.slow.setLimit(int(n)) })},
-		{name: "timeout", get: func(s *Server) string { return decimal(s.resp.Limits().IdleTimeout.Load() / int64(time.Second)) },
-			parse: number(0, math.MaxInt32, func(s *Server, n int64) { s.resp.Limits().IdleTimeout.Store(n * int64(time.Second)) })},
-		{name: "tracking-table-max-keys", get: func(s *Server) string { return decimal(int64(s.tracking.max)) }},
-	}
+	})
+	slices.SortFunc(list, func(a, b setting) int { return strings.Compare(a.name, b.name) })
+	return list
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
@@ -130,31 +123,6 @@ func number(low, high int64, apply func(*Server, int64)) func(*Server, string) (
 
 func outOfBounds(low, high int64) error {
 	return replyError(fmt.Sprintf("argument must be between %d and %d inclusive", low, high))
-}
-
-// parseMaxBulk reads the longest word that is accepted: at least 1 MiB, as in Redis, and no more than a whole command.
-func parseMaxBulk(s *Server, value string) (func(), error) {
-	n, ok := parseMemory(value)
-	if !ok {
-		return nil, replyError("argument must be a memory value")
-	}
-	limits := s.resp.Limits()
-	if low, high := int64(1<<20), limits.MaxCommand.Load(); n < low || n > high {
-		return nil, outOfBounds(low, high)
-	}
-	return func() { limits.MaxBulk.Store(n) }, nil
-}
-
-// parseMemory reads sizes as redis.conf has them: 1k is 1000 bytes, 1kb is 1024.
-func parseMemory(value string) (int64, bool) {
-	value = strings.ToLower(value)
-	digits := strings.TrimRight(value, "kmgb")
-	unit, ok := map[string]int64{"": 1, "b": 1, "k": 1000, "kb": 1 << 10, "m": 1e6, "mb": 1 << 20, "g": 1e9, "gb": 1 << 30}[value[len(digits):]]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || err != nil || n < 0 || n > math.MaxInt64/unit {
-		return 0, false
-	}
-	return n * unit, true
 }
 
 // logLevels are Redis's names, most first.

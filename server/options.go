@@ -10,6 +10,7 @@ import (
 	"curt/codec"
 	"curt/codec/weburl"
 	"curt/server/link"
+	"curt/server/resp"
 	"curt/server/web"
 	"curt/storage"
 )
@@ -41,11 +42,11 @@ type Options struct {
 	RespTLS TLSFiles // certificate of the RESP listeners; none: plain
 	HTTPTLS TLSFiles // certificate of the HTTP listeners; none: plain
 
-	MaxClients  int           // RESP connections at a time; 0: 10000
-	IdleTimeout time.Duration // closes idle RESP connections; 0: never
-	TrackedKeys int           // that clients which track may have cached, for one more some other is invalidated; 0: 1,000,000
-	AllowKeys   bool          // lets KEYS run
-	AllowFlush  bool          // lets FLUSHALL and FLUSHDB run
+	Backlog     int         // of the listeners that the caller makes, for CONFIG GET tcp-backlog; 0: unknown
+	RESP        resp.Config // limits of Redis clients; Admit, Durability, Now and Log are the server's own
+	TrackedKeys int         // that clients which track may have cached, for one more some other is invalidated; 0: 1,000,000
+	AllowKeys   bool        // lets KEYS run
+	AllowFlush  bool        // lets FLUSHALL and FLUSHDB run
 
 	Clicks link.ClickOptions // how visits are counted and kept
 
@@ -102,9 +103,6 @@ func (o *Options) Validate() error {
 	if o.Retention < 0 {
 		complain("expired-retention: %v is negative", o.Retention)
 	}
-	if o.MaxClients < 0 {
-		complain("maxclients: %d is negative", o.MaxClients)
-	}
 	if o.TrackedKeys < 0 {
 		complain("tracking-table-max-keys: %d is negative", o.TrackedKeys)
 	}
@@ -117,10 +115,7 @@ func (o *Options) Validate() error {
 			complain("base-url: %q is not like https://go.example", o.BaseURL)
 		}
 	}
-	if err := o.HTTP.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.RESP.Validate(), o.HTTP.Validate())...)
 }
 
 // selfHosts are the hosts that no link may lead to: the one of the base URL.

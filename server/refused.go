@@ -30,6 +30,8 @@ func answered(w *web.Stats) []tally {
 		{"qr-limited", w.QRLimited},
 		{"limited", w.MissesLimited},
 		{"bad-request", w.BadRequests},
+		{"too-large", w.TooLarge},
+		{"timeout", w.ReadTimeouts},
 		{"fault", w.Faults + w.Panics},
 	}
 }
@@ -42,6 +44,7 @@ func refused(r *resp.Stats, w *web.Stats) []tally {
 		{"accept-failed", uint64(r.AcceptErrors)},
 		{"handshake", uint64(r.HandshakeErrors)},
 		{"protocol-error", uint64(r.ProtocolErrors)},
+		{"over-limit", uint64(r.OverLimits)},
 		{"cross-protocol", uint64(r.CrossProtocol)},
 		{"read-timeout", uint64(r.ReadTimeouts)},
 		{"write-timeout", uint64(r.WriteTimeouts)},
@@ -51,6 +54,8 @@ func refused(r *resp.Stats, w *web.Stats) []tally {
 		{"panic", uint64(r.Panics)},
 		{"http-max-conns", w.ConnsRefused},
 		{"http-handshake", w.HandshakesFailed},
+		{"http-write-timeout", w.WriteTimeouts},
+		{"http-idle", w.IdleTimeouts},
 	}
 }
 
@@ -65,6 +70,7 @@ func (s *Server) infoDoors(b *strings.Builder) {
 		line(b, "curt_http_"+t.infoName(), t.n)
 	}
 	line(b, "curt_http_connections", w.Conns)
+	line(b, "curt_reply_windows_full", r.FullWindows)
 	for _, t := range refused(&r, &w) {
 		line(b, "curt_refused_"+t.infoName(), t.n)
 	}

@@ -108,7 +108,7 @@ func Open(o Options) (*Server, error) {
 	}
 	s.stats = newStats(s.table.count)
 	s.slow.configure(o.SlowlogThreshold, o.SlowlogLength)
-	s.resp = resp.NewServer(s, resp.Config{MaxClients: o.MaxClients, IdleTimeout: o.IdleTimeout, Durability: store, Admit: s.admit, Now: o.Now, Log: o.Logger})
+	s.resp = s.newResp()
 	if s.web, err = s.newWeb(); err != nil {
 		s.links.Close()
 		store.Close()
@@ -117,6 +117,13 @@ func Open(o Options) (*Server, error) {
 	s.background.Go(s.expireTracked)
 	s.rates.start(s)
 	return s, nil
+}
+
+// newResp makes the RESP side; it listens nowhere yet.
+func (s *Server) newResp() *resp.Server {
+	c := s.opts.RESP
+	c.Durability, c.Admit, c.Now, c.Log = s.store, s.admit, s.now, s.log
+	return resp.NewServer(s, c)
 }
 
 // changed hears of every change of a link, as link.Options.OnChange.

@@ -23,7 +23,7 @@ func TestMalformedOnTheWire(t *testing.T) {
 		c.wantClosed()
 		c.Close()
 	}
-	if got := s.Stats().ProtocolErrors; got != int64(len(malformed)) {
+	if got := s.Stats().ProtocolErrors + s.Stats().OverLimits; got != int64(len(malformed)) {
 		t.Errorf("%d protocol errors counted of %d", got, len(malformed))
 	}
 }

@@ -1,6 +1,8 @@
 package resp
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -43,6 +45,8 @@ type Config struct {
 	LingerTimeout    time.Duration // how long a closing server waits for the peer to take its last reply; 0 means 1 s
 	KeepAlive        time.Duration // TCP keepalive, as Redis's tcp-keepalive; 0 means 300 s, < 0 off
 
+	MaxRefusals int // refused connections that are waited for until they took the reason; 0 means 64
+
 	// Admit, when set, judges a new connection by its addresses, before any
 	// byte is read. A text other than "" is sent as an error line ("DENIED
 	// ...", without the minus and the line end) and the connection closes. It
@@ -82,7 +86,32 @@ func (l *Limits) set(c *Config) {
 	l.IdleTimeout.Store(int64(c.IdleTimeout))
 }
 
+// Validate reports everything that is wrong with the limits at once.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, n := range []struct {
+		name string
+		n    int
+	}{
+		{"maxclients", c.MaxClients}, {"proto-max-bulk-len", c.MaxBulk}, {"proto-max-multibulk-len", c.MaxWords},
+		{"client-query-buffer-limit", c.MaxCommand}, {"proto-inline-max-size", c.MaxInline},
+		{"proto-unauth-max-multibulk-len", c.PreAuthWords}, {"proto-unauth-max-bulk-len", c.PreAuthBulk},
+		{"reply-window", c.MaxUnsent}, {"reply-window-writes", c.MaxUnsentWrites}, {"client-output-buffer-limit", c.MaxPush},
+		{"max-refusals", c.MaxRefusals}, {"timeout", int(c.IdleTimeout)}, {"command-timeout", int(c.CommandTimeout)},
+		{"write-timeout", int(c.WriteTimeout)}, {"tls-handshake-timeout", int(c.HandshakeTimeout)},
+	} {
+		if n.n < 0 {
+			errs = append(errs, fmt.Errorf("%s: %d is negative", n.name, n.n))
+		}
+	}
+	if bulk, command := or(c.MaxBulk, 1<<20), or(c.MaxCommand, 4<<20); bulk > command {
+		errs = append(errs, fmt.Errorf("proto-max-bulk-len: %d is more than client-query-buffer-limit, %d", bulk, command))
+	}
+	return errors.Join(errs...)
+}
+
 func (c *Config) setDefaults() {
+	c.MaxRefusals = or(c.MaxRefusals, 64)
 	c.MaxUnsent = or(c.MaxUnsent, 1<<20)
 	c.MaxUnsentWrites = or(c.MaxUnsentWrites, 4096)
 	c.CommandTimeout = or(c.CommandTimeout, 60*time.Second)

@@ -137,7 +137,10 @@ func (c *Conn) flush(end bool) error {
 	}
 	defer c.mu.Unlock()
 	c.enqueueLocked(reply, end)
-	for !c.killed && (q.replyBytes > c.srv.cfg.MaxUnsent || q.writes >= c.srv.cfg.MaxUnsentWrites) {
+	for waits := 0; !c.killed && (q.replyBytes > c.srv.cfg.MaxUnsent || q.writes >= c.srv.cfg.MaxUnsentWrites); waits++ {
+		if waits == 0 {
+			c.srv.count.fullWindows.Add(1)
+		}
 		c.cond.Wait()
 	}
 	return nil

@@ -10,9 +10,6 @@ import (
 const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
-	// maxRefusals bounds the goroutines that say no; beyond it, connections
-	// are closed without a word.
-	maxRefusals = 64
 )
 
 // A listener gives redcon guarded connections. After the server stops it
@@ -98,12 +95,14 @@ func (s *Server) judge(raw net.Conn) string {
 	return line
 }
 
-// refuse says why and hangs up, away from the accept loop.
+// refuse says why and hangs up, away from the accept loop. While as many as
+// MaxRefusals do so it is brief: it does as Redis, which says why and does not
+// wait for the peer to take it.
 func (s *Server) refuse(raw net.Conn, config *tls.Config, line string) {
 	select {
 	case s.refusals <- struct{}{}:
 	default:
-		raw.Close()
+		s.brief(raw, config, line)
 		return
 	}
 	if !s.begin() {
@@ -117,6 +116,19 @@ func (s *Server) refuse(raw net.Conn, config *tls.Config, line string) {
 		defer raw.Close()
 		s.say(raw, config, line)
 	}()
+}
+
+// brief sends the error line to a new plain connection, whose buffer has room
+// for it, and hangs up. A peer that has sent bytes already may lose it.
+func (s *Server) brief(raw net.Conn, config *tls.Config, line string) {
+	defer raw.Close()
+	if config != nil {
+		return
+	}
+	var w Writer
+	w.Error(line)
+	raw.SetWriteDeadline(time.Now().Add(s.cfg.LingerTimeout))
+	raw.Write(w.b)
 }
 
 // say sends the error line, within the linger timeout (or, with TLS, the

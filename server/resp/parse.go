@@ -12,16 +12,24 @@ type protocolError string
 
 func (e protocolError) Error() string { return "ERR Protocol error: " + string(e) }
 
+// A limitError is a protocolError that a limit is the reason of, not the form.
+type limitError protocolError
+
+func (e limitError) Error() string { return protocolError(e).Error() }
+
 const (
-	errArrayLength    protocolError = "invalid multibulk length"
-	errBulkLength     protocolError = "invalid bulk length"
-	errAuthArray      protocolError = "unauthenticated multibulk length"
-	errAuthBulk       protocolError = "unauthenticated bulk length"
-	errLongArrayLine  protocolError = "too big mbulk count string"
-	errLongBulkLine   protocolError = "too big bulk count string"
-	errInlineTooLong  protocolError = "too big inline request"
-	errQuotes         protocolError = "unbalanced quotes in request"
-	errCommandTooLong protocolError = "too big multibulk request" // ours: Redis bounds its whole query buffer instead
+	errArrayLength protocolError = "invalid multibulk length"
+	errBulkLength  protocolError = "invalid bulk length"
+	errQuotes      protocolError = "unbalanced quotes in request"
+
+	errManyWords      limitError = "invalid multibulk length"
+	errLongBulk       limitError = "invalid bulk length"
+	errAuthArray      limitError = "unauthenticated multibulk length"
+	errAuthBulk       limitError = "unauthenticated bulk length"
+	errLongArrayLine  limitError = "too big mbulk count string"
+	errLongBulkLine   limitError = "too big bulk count string"
+	errInlineTooLong  limitError = "too big inline request"
+	errCommandTooLong limitError = "too big multibulk request" // ours: Redis bounds its whole query buffer instead
 )
 
 // A parser frames commands in buf[r:w]. It remembers where it stopped, so that
@@ -87,7 +95,7 @@ func (p *parser) open() (ok bool, err error) {
 	case n > p.limits.PreAuthWords.Load() && !p.authed.Load():
 		return false, errAuthArray
 	case n > p.limits.MaxWords.Load():
-		return false, errArrayLength
+		return false, errManyWords
 	case n > 0:
 		p.left = int(n)
 	}
@@ -139,8 +147,10 @@ func (p *parser) openBulk() (ok bool, err error) {
 		return false, err
 	}
 	switch {
-	case n < 0 || n > p.limits.MaxBulk.Load():
+	case n < 0:
 		return false, errBulkLength
+	case n > p.limits.MaxBulk.Load():
+		return false, errLongBulk
 	case n > p.limits.PreAuthBulk.Load() && !p.authed.Load():
 		return false, errAuthBulk
 	case int64(p.pos-p.r)+n+2 > p.limits.MaxCommand.Load():
@@ -153,7 +163,7 @@ func (p *parser) openBulk() (ok bool, err error) {
 // number reads the line at pos, one byte of type and a decimal number, and
 // moves behind it. Errors: bad when the number is not canonical, long when the
 // line has no end.
-func (p *parser) number(bad, long protocolError) (n int64, ok bool, err error) {
+func (p *parser) number(bad protocolError, long limitError) (n int64, ok bool, err error) {
 	i := p.pos + 1
 	for ; i < p.w && i <= p.pos+9 && p.buf[i]-'0' <= 9; i++ {
 		n = n*10 + int64(p.buf[i]-'0')

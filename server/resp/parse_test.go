@@ -309,7 +309,7 @@ func reference(in []byte) (cmds [][]string, err error) {
 			return cmds, err
 		}
 		if n > 20_000 {
-			return cmds, errArrayLength
+			return cmds, errManyWords
 		}
 		var args []string
 		for ; n > 0; n-- {
@@ -323,8 +323,11 @@ func reference(in []byte) (cmds [][]string, err error) {
 			if !ok {
 				return cmds, err
 			}
-			if size < 0 || size > 1<<20 {
+			if size < 0 {
 				return cmds, errBulkLength
+			}
+			if size > 1<<20 {
+				return cmds, errLongBulk
 			}
 			have := int64(len(in))
 			if have > size && in[size] != '\r' || have > size+1 && in[size+1] != '\n' {

@@ -116,7 +116,11 @@ func (c *Conn) runBatch() {
 }
 
 func (c *Conn) protocolError(err error) {
-	c.srv.count.protocolErrors.Add(1)
+	if _, ok := err.(limitError); ok {
+		c.srv.count.overLimits.Add(1)
+	} else {
+		c.srv.count.protocolErrors.Add(1)
+	}
 	c.W.Error(err.Error())
 	c.closing.Store(true)
 }

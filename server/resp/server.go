@@ -76,13 +76,16 @@ func NewServer(h Handler, cfg Config) *Server {
 		stop:     make(chan struct{}),
 		drained:  make(chan struct{}),
 		swept:    make(chan struct{}),
-		refusals: make(chan struct{}, maxRefusals),
+		refusals: make(chan struct{}, cfg.MaxRefusals),
 	}
 	s.limits.set(&cfg)
 	s.born = cfg.Now()
 	s.clock.Store(s.elapsed(s.born))
 	return s
 }
+
+// Config returns what the server was made with, the defaults filled in. What Limits may change is there.
+func (s *Server) Config() Config { return s.cfg }
 
 // Limits returns the limits that may be changed while the server runs.
 func (s *Server) Limits() *Limits { return &s.limits }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if n == 0 {
+		if c.started && !c.busy.Load() && !c.server.stopping.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+			c.server.counters.idleTimeouts.Add(1)
+		}
 		return 0, err
 	}
 	c.started = true
@@ -108,7 +112,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !c.started {
 		return len(p), nil
 	}
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.server.counters.writeTimeouts.Add(1)
+	}
+	return n, err
 }
 
 // Close closes the connection. Where the client may still be sending, it first says that it is done and reads

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -120,13 +121,13 @@ func (s *Server) handleError(ctx *fasthttp.RequestCtx, err error) {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge) && !ctx.IsGet() && !ctx.IsHead():
 		s.refuseMethod(ctx)
 	case errors.As(err, &small) && c.line >= s.opts.MaxHeaderBytes:
-		s.bad(ctx, 414)
+		s.bad(ctx, 414, &s.counters.tooLarge)
 	case errors.As(err, &small):
-		s.bad(ctx, 431)
+		s.bad(ctx, 431, &s.counters.tooLarge)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		s.bad(ctx, 408)
+		s.bad(ctx, 408, &s.counters.readTimeouts)
 	default:
-		s.bad(ctx, 400)
+		s.bad(ctx, 400, &s.counters.badRequests)
 	}
 	if ctx.IsHead() {
 		ctx.Response.SkipBody = true
@@ -135,8 +136,8 @@ func (s *Server) handleError(ctx *fasthttp.RequestCtx, err error) {
 }
 
 // bad answers a request that is not good HTTP.
-func (s *Server) bad(ctx *fasthttp.RequestCtx, status int) {
-	s.counters.badRequests.Add(1)
+func (s *Server) bad(ctx *fasthttp.RequestCtx, status int, count *atomic.Uint64) {
+	count.Add(1)
 	s.page(ctx, status)
 }
 

@@ -56,15 +56,15 @@ type Options struct {
 	WriteTimeout   time.Duration // for a whole answer; 0: 30 s
 	IdleTimeout    time.Duration // between the requests of a connection; 0: 60 s
 
-	TLS *tls.Config // nil: plain HTTP. A handshake has 10 s
+	TLS              *tls.Config   // nil: plain HTTP
+	HandshakeTimeout time.Duration // for a TLS handshake; 0: 10 s
 }
 
 const (
-	maxRedirectAge   = 24 * time.Hour
-	handshakeTimeout = 10 * time.Second
-	qrBurstSeconds   = 5
-	minHeaderBytes   = 256
-	maxBaseURL       = 1024
+	maxRedirectAge = 24 * time.Hour
+	qrBurstSeconds = 5
+	minHeaderBytes = 256
+	maxBaseURL     = 1024
 )
 
 // Validate reports everything that is wrong with the options at once.
@@ -92,7 +92,7 @@ func (o *Options) Validate() error {
 		name string
 		n    int
 	}{{"max URL bytes", o.MaxURLBytes}, {"max connections", o.MaxConns}, {"read timeout", int(o.ReadTimeout)},
-		{"write timeout", int(o.WriteTimeout)}, {"idle timeout", int(o.IdleTimeout)}} {
+		{"write timeout", int(o.WriteTimeout)}, {"idle timeout", int(o.IdleTimeout)}, {"handshake timeout", int(o.HandshakeTimeout)}} {
 		complain(n.n < 0, "%s: must not be negative", n.name)
 	}
 	complain(o.MaxHeaderBytes != 0 && o.MaxHeaderBytes < minHeaderBytes, "max header bytes %d: must be at least %d", o.MaxHeaderBytes, minHeaderBytes)
@@ -125,6 +125,7 @@ func (o Options) withDefaults() Options {
 	o.ReadTimeout = cmp.Or(o.ReadTimeout, 10*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 60*time.Second)
+	o.HandshakeTimeout = cmp.Or(o.HandshakeTimeout, 10*time.Second)
 	return o
 }
 

@@ -26,7 +26,7 @@ func (s *Server) qr(ctx *fasthttp.RequestCtx, c *conn, code []byte) {
 	}
 	size, format, ok := qrArgs(ctx.QueryArgs())
 	if !ok {
-		s.bad(ctx, 400)
+		s.bad(ctx, 400, &s.counters.badRequests)
 		return
 	}
 	now := s.opts.Now()

@@ -70,6 +70,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// Options are those that the server was made with, the defaults filled in.
+func (s *Server) Options() Options { return s.opts }
+
 // Serve answers the connections of ln until Shutdown, then returns nil. It closes ln. It may be called for
 // several listeners.
 func (s *Server) Serve(ln net.Listener) error {
@@ -162,7 +165,7 @@ func (s *Server) turnAway(c *conn) {
 func (s *Server) serve(c *conn) {
 	defer s.forget(c)
 	if c.tls != nil {
-		_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
+		_ = c.SetDeadline(time.Now().Add(s.opts.HandshakeTimeout))
 		if s.stopping.Load() { // from here on Shutdown ends the wait
 			return
 		}

@@ -16,7 +16,11 @@ type Stats struct {
 	QRCodes          uint64 // QR codes drawn
 	QRLimited        uint64 // QR codes refused because too many were being drawn: 503
 	MissesLimited    uint64 // requests refused because their network had missed too often: 429
-	BadRequests      uint64 // not HTTP, too large, with a body, or another method: 400, 405, 408, 414, 431
+	BadRequests      uint64 // not HTTP, with a body, or another method: 400, 405
+	TooLarge         uint64 // a request line or headers over MaxHeaderBytes: 414, 431
+	ReadTimeouts     uint64 // requests that were not whole in time, or never began: 408
+	WriteTimeouts    uint64 // connections whose client did not take its answer in time
+	IdleTimeouts     uint64 // connections that ended because they asked nothing more
 	Faults           uint64 // store trouble: 503
 	Panics           uint64 // faults of our own: 500
 	ConnsRefused     uint64 // connections over MaxConns
@@ -103,6 +107,7 @@ type counters struct {
 	shards                                                      [shards]shard
 	gone, banned, previews, qrCodes, qrLimited, missesLimited   atomic.Uint64
 	badRequests, faults, panics, connsRefused, handshakesFailed atomic.Uint64
+	tooLarge, readTimeouts, writeTimeouts, idleTimeouts         atomic.Uint64
 }
 
 func (c *counters) shard(n uint64) *shard { return &c.shards[n%shards] }
@@ -115,7 +120,8 @@ func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{Gone: c.gone.Load(), Banned: c.banned.Load(), Previews: c.previews.Load(), QRCodes: c.qrCodes.Load(),
 		QRLimited: c.qrLimited.Load(), MissesLimited: c.missesLimited.Load(), BadRequests: c.badRequests.Load(),
-		Faults: c.faults.Load(), Panics: c.panics.Load(), ConnsRefused: c.connsRefused.Load(), HandshakesFailed: c.handshakesFailed.Load()}
+		Faults: c.faults.Load(), Panics: c.panics.Load(), ConnsRefused: c.connsRefused.Load(), HandshakesFailed: c.handshakesFailed.Load(),
+		TooLarge: c.tooLarge.Load(), ReadTimeouts: c.readTimeouts.Load(), WriteTimeouts: c.writeTimeouts.Load(), IdleTimeouts: c.idleTimeouts.Load()}
 	for i := range c.shards {
 		for b := range buckets {
 			r, m := c.shards[i].redirectTime[b].Load(), c.shards[i].missTime[b].Load()

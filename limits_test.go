@@ -1,0 +1,69 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLimitsAreShown: CONFIG GET knows every limit by the name of its option, and shows what was asked for.
+func TestLimitsAreShown(t *testing.T) {
+	var args []string
+	want := map[string]string{}
+	for _, o := range slices.Concat(clientLimits(), browserLimits()) {
+		value := map[string]string{"SIZE": "2MiB", "N": "77", "SECONDS": "7", "LIMIT": "pubsub 3mb 0 0"}[o.value]
+		switch o.name {
+		case "http-client-header-buffer-size", "proto-inline-max-size", "proto-unauth-max-bulk-len":
+			value = "16KiB"
+		case "client-query-buffer-limit":
+			value = "5MiB"
+		}
+		args = append(args, "--"+o.name, value)
+		want[o.name] = value
+		if o.value == "SIZE" {
+			n, err := parseSize(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[o.name] = strconv.FormatInt(n, 10)
+		}
+	}
+	want["client-output-buffer-limit"] = "normal 0 0 0 slave 0 0 0 pubsub 3145728 0 0"
+	p := start(t, t.TempDir(), args...)
+	for name, value := range want {
+		if got := strings.TrimSpace(p.do("config", "get", name)); got != "map["+name+":"+value+"]" {
+			t.Errorf("CONFIG GET %s: %s, want %s", name, got, value)
+		}
+	}
+}
+
+// TestBadLimits: no limit can be turned off where a peer could then hold on for ever, and sizes have bounds.
+func TestBadLimits(t *testing.T) {
+	for _, args := range [][]string{
+		{"--write-timeout", "0"}, {"--command-timeout", "0"}, {"--tls-handshake-timeout", "0"}, {"--http-send-timeout", "0"},
+		{"--http-client-header-timeout", "0"}, {"--http-keepalive-timeout", "0"}, {"--http-max-connections", "0"}, {"--maxclients", "0"},
+		{"--tcp-backlog", "0"}, {"--proto-max-bulk-len", "1000"}, {"--proto-max-bulk-len", "5MiB"}, {"--reply-window", "1KiB"},
+		{"--reply-window-writes", "0"}, {"--http-client-header-buffer-size", "128KiB"}, {"--http-miss-rate", "0"}, {"--http-qr-rate", "NaN"},
+		{"--client-output-buffer-limit", "pubsub 32mb 8mb 60"}, {"--client-output-buffer-limit", "normal 1mb 0 0"},
+		{"--client-output-buffer-limit", "pubsub 32mb"}, {"--client-output-buffer-limit", "nobody 32mb 0 0"}, {"--client-output-buffer-limit", "pubsub 1kb 0 0"},
+	} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%q is accepted", args)
+		} else if !strings.Contains(err.Error(), strings.TrimPrefix(args[0], "--")) {
+			t.Errorf("%q: %v does not name the option", args, err)
+		}
+	}
+}
+
+// TestLimitsOff are those that can be turned off, by a value of their own: the option's zero is not the default.
+func TestLimitsOff(t *testing.T) {
+	s := mustParse(t, "--tcp-keepalive", "0", "--http-miss-burst", "0", "--timeout", "0")
+	if s.RESP.KeepAlive >= 0 || s.HTTP.MissBurst >= 0 || s.RESP.IdleTimeout != 0 {
+		t.Errorf("keep-alive %v, miss burst %d, timeout %v", s.RESP.KeepAlive, s.HTTP.MissBurst, s.RESP.IdleTimeout)
+	}
+	if s = mustParse(t); s.RESP.KeepAlive != 300*time.Second || s.HTTP.MissBurst != 60 || s.RESP.MaxPush != 32<<20 {
+		t.Errorf("by default: keep-alive %v, miss burst %d, subscribers %d", s.RESP.KeepAlive, s.HTTP.MissBurst, s.RESP.MaxPush)
+	}
+}
