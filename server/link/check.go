@@ -10,7 +10,8 @@ import (
 
 // Check reads a whole store that no service is open on, and calls problem for everything that contradicts something else, until that
 // returns false: indexes against links and back (storage.Store.Check), codes that do not decode to their link, names that hide a code, dedup
-// hints of another target, states without a date. A plain link without a hint is no problem: it was made without dedup. Codes need
+// hints of another target, states without a date, visits
+// in totals that are in no bucket, more visits handed out than there are. A plain link without a hint is no problem: it was made without dedup. Codes need
 // the keys: those of ring or, when it is nil, of the store.
 func Check(store *storage.Store, ring *codec.Ring, problem func(text string) bool) error {
 	c := &checker{codes: &codes{store: store, opts: CodeOptions{Ring: ring}}, problem: problem}
@@ -30,10 +31,27 @@ func Check(store *storage.Store, ring *codec.Ring, problem func(text string) boo
 			return !c.stopped && c.err == nil
 		})
 	}
+	if err == nil && c.err == nil && !c.stopped {
+		err = c.clicks()
+	}
 	if c.err != nil {
 		return c.err
 	}
 	return err
+}
+
+// clicks checks that nothing was counted in a total and not in a bucket, or the other way round.
+func (c *checker) clicks() error {
+	totals, buckets, err := c.store.ClickSums()
+	if err != nil {
+		return err
+	}
+	if totals.Visits != buckets.Visits || totals.Bots != buckets.Bots {
+		c.tell(fmt.Sprintf("%d visits and %d bots were added to totals, %d and %d to buckets", totals.Visits, totals.Bots, buckets.Visits, buckets.Bots))
+	}
+	return c.store.CheckClicks(func(id uint64, totals, buckets storage.Count) bool {
+		return c.tell(fmt.Sprintf("link %d has %d visits and %d bots in all, %d and %d in its buckets", id, totals.Visits, totals.Bots, buckets.Visits, buckets.Bots))
+	})
 }
 
 type checker struct {
@@ -59,6 +77,9 @@ func (c *checker) link(l *storage.Link) {
 	if reserved := c.reserved.Load(); l.ID > reserved {
 		c.say(l, "has an id above the reserved %d", reserved)
 	}
+	if l.MaxVisits != 0 {
+		c.granted(l)
+	}
 	switch {
 	case l.Name != "" && !ValidName(l.Name):
 		c.say(l, "has the name %q, which can't be one", l.Name)
@@ -72,6 +93,15 @@ func (c *checker) link(l *storage.Link) {
 		c.say(l, "has ended without a date, or has not and has one")
 	case l.Target != "" && weburl.Host(l.Target) == "":
 		c.say(l, "has a target without a host")
+	}
+}
+
+func (c *checker) granted(l *storage.Link) {
+	granted, err := c.store.Granted(l.ID)
+	if err != nil {
+		c.err = err
+	} else if granted > l.MaxVisits {
+		c.say(l, "may be visited %d times, and %d visits were handed out", l.MaxVisits, granted)
 	}
 }
 

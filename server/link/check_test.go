@@ -150,6 +150,17 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("link 5 has an id above the reserved 4", func(b *bench, tx *storage.Tx) { tx.SetCounter(linkSegment, 4) })
 	f("link 2 has neither a code nor a name", func(b *bench, tx *storage.Tx) { put(b, tx, 2, func(l *storage.Link) { l.Name = "" }) })
 	f("link 1 is reserved and has a target", func(b *bench, tx *storage.Tx) { put(b, tx, 1, func(l *storage.Link) { l.Flags |= storage.Reserved }) })
+	f("link 1 has 3 visits and 1 bots in all, 2 and 1 in its buckets", func(b *bench, tx *storage.Tx) {
+		tx.AddClicks(1, storage.Count{Visits: 3, Bots: 1})
+		tx.AddHour(1, b.clock.Load(), storage.Count{Visits: 2, Bots: 1})
+	})
+	f("3 visits and 0 bots were added to totals, 2 and 0 to buckets", func(_ *bench, tx *storage.Tx) {
+		tx.AddClickSums(storage.Count{Visits: 3}, storage.Count{Visits: 2})
+	})
+	f("link 1 may be visited 5 times, and 6 visits were handed out", func(b *bench, tx *storage.Tx) {
+		put(b, tx, 1, func(l *storage.Link) { l.MaxVisits = 5 })
+		tx.SetGranted(1, 6)
+	})
 	f("the store counts 6 links and has 5", func(b *bench, tx *storage.Tx) {
 		if err := tx.PutLink(nil, get(b, 1)); err != nil {
 			t.Fatal(err)
