@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,5 +67,38 @@ func TestLimitsOff(t *testing.T) {
 	}
 	if s = mustParse(t); s.RESP.KeepAlive != 300*time.Second || s.HTTP.MissBurst != 60 || s.RESP.MaxPush != 32<<20 {
 		t.Errorf("by default: keep-alive %v, miss burst %d, subscribers %d", s.RESP.KeepAlive, s.HTTP.MissBurst, s.RESP.MaxPush)
+	}
+}
+
+// TestLimitsAreDocumented: docs/limits.md has every option that is a limit, no other name than an option's, and no figure that INFO
+// does not show.
+func TestLimitsAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := start(t, t.TempDir()).do("info", "everything")
+	word := regexp.MustCompile("`([^`]+)`")
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || !strings.HasPrefix(cells[1], " `") {
+			continue
+		}
+		name := word.FindStringSubmatch(cells[1])[1]
+		documented[name] = true
+		if !isServeOption(name) {
+			t.Errorf("%s is no option", name)
+		}
+		for _, figure := range word.FindAllStringSubmatch(cells[4], -1) {
+			if !strings.HasPrefix(figure[1], "errorstat_") && !strings.Contains(info, "\n"+figure[1]+":") {
+				t.Errorf("%s: INFO has no %s", name, figure[1])
+			}
+		}
+	}
+	for _, o := range slices.Concat(clientLimits(), browserLimits()) {
+		if !documented[o.name] {
+			t.Errorf("docs/limits.md says nothing of %s", o.name)
+		}
 	}
 }

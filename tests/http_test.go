@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,7 +27,11 @@ func (n *node) Get(path string) answer {
 // request asks for a path. headers are names and values in turn.
 func (n *node) request(method, path string, headers ...string) answer {
 	n.tb.Helper()
-	a, err := fetch(browser(false), method, n.httpAddr, path, headers...)
+	b := browser(false)
+	if n.options.HTTPTLS.Cert != "" {
+		b.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	}
+	a, err := fetch(b, method, n.httpAddr, path, headers...)
 	if err != nil {
 		n.tb.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -42,7 +47,11 @@ func browser(keepAlive bool) *http.Transport {
 const somebody = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 func fetch(b *http.Transport, method, addr, path string, headers ...string) (answer, error) {
-	req, err := http.NewRequest(method, "http://"+addr+"/", nil)
+	scheme := "http://"
+	if b.TLSClientConfig != nil {
+		scheme = "https://"
+	}
+	req, err := http.NewRequest(method, scheme+addr+"/", nil)
 	if err != nil {
 		return answer{}, err
 	}

@@ -5,6 +5,11 @@ import "time"
 // restAfter is how long a connection keeps large buffers it does not use.
 const restAfter = 5 * time.Second
 
+// leap is how much later than expected a sweep is when the process must have
+// been stopped meanwhile. Whatever was under way has until the next sweep then:
+// it looks as if it had taken all that time.
+const leap = 2 * time.Second
+
 // sweep ends connections that are late, twice a second by default, until the
 // server has drained. It also moves the coarse clock.
 func (s *Server) sweep() {
@@ -15,8 +20,10 @@ func (s *Server) sweep() {
 		select {
 		case <-tick.C:
 			now := s.elapsed(s.cfg.Now())
-			s.clock.Store(now)
-			s.sweepOnce(now)
+			leapt := now-s.clock.Swap(now) > int64(s.cfg.Sweep+leap)
+			if !leapt {
+				s.sweepOnce(now)
+			}
 		case <-s.drained:
 			return
 		}
