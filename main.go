@@ -41,6 +41,7 @@ func subcommands() []subcommand {
 		{"epochs", "", "print the table of epochs: keys, lengths and alphabets of codes", place, printEpochs},
 		{"export", "", "write all links to the standard output, as JSON lines", place, export},
 		{"import", "FILE|-", "bring links in, from an export or from what another shortener exports", importNames, importLinks},
+		{"restore", "BACKUP", "make a data folder of a backup, such that no code and no id is given out again", append(slices.Clone(place), "ahead", "code-length", "density-limit", "snowflake-epoch"), restore},
 		{"check", "", "compare every link with every index, and back; exit code 1 and a list of what does not fit", place, check},
 		{"version", "", "print the version", []string{}, printVersion},
 		{"help", "[COMMAND]", "print this text, or a command's options", []string{}, printHelp},

@@ -55,8 +55,9 @@ func serveOptions() []option {
 		{"Store", "sync", "MODE", "always", "when a write is on the disk: always (before its reply), everysec, no", choice(func(s *settings) *storage.SyncMode { return &s.Sync },
 			named[storage.SyncMode]{"always", storage.SyncAlways}, named[storage.SyncMode]{"everysec", storage.SyncEverySec}, named[storage.SyncMode]{"no", storage.SyncNo})},
 		{"", "cache-bytes", "SIZE", "256MiB", "memory for the store's blocks, as 300000000, 512MiB or 2gb", size(func(s *settings) *int64 { return &s.CacheBytes })},
-
 		{"", "link-cache-bytes", "SIZE", "64MiB", "memory for links that are read often", size(func(s *settings) *int64 { return &s.LinkCache })},
+		{"", "backup-dir", "DIR", "", "where SAVE and BGSAVE put backups (none: beside the data folder, with .backups behind its name)", text(func(s *settings) *string { return &s.BackupDir })},
+		{"", "backups-kept", "N", "7", "older backups are removed after a new one; 0 keeps all", number(func(s *settings) *int { return &s.BackupsKept }, 0, 1<<20)},
 
 		{"Codes", "alphabet", "NAME", "", "digits of codes: base62, or safe for print (none: as the store has it, a new one base62)", text(func(s *settings) *string { return &s.Codes.Alphabet })},
 		{"", "code-length", "N", "", "characters of a code, 4 to 10 (none: as the store has it, a new one 7)", number(func(s *settings) *int { return &s.Codes.Length }, 4, 10)},

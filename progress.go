@@ -33,6 +33,14 @@ func (b bar) add() {
 	}
 }
 
+// set says how much is done of what.
+func (b bar) set(done, all int64) {
+	if b.ProgressBar != nil {
+		b.ChangeMax64(all)
+		b.Set64(done) //nolint:errcheck // as add
+	}
+}
+
 // reader counts what is read of r.
 func (b bar) reader(r io.Reader) io.Reader {
 	if b.ProgressBar == nil {

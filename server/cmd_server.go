@@ -30,11 +30,6 @@ func serverCommands() []*command {
 		reply:   "array: master, 0, empty array",
 		run:     role,
 	}, {
-		name: "lastsave", arity: 1, flags: serverFlags | flagFast | flagAdmin, group: "server", since: "0.1.0", complexity: "O(1)",
-		summary: "Returns when the last backup was made, at first when the server started",
-		reply:   "integer: unix time in seconds",
-		run:     func(c *call) error { c.w.Int(c.started.Unix()); return nil },
-	}, {
 		name: "wait", arity: 3, flags: 0, group: "generic", since: "0.1.0", complexity: "O(1)",
 		syntax:  "numreplicas timeout",
 		summary: "Returns how many replicas have the writes of this connection: none, at once. On the disk they are before their replies",
@@ -46,7 +41,7 @@ func serverCommands() []*command {
 		summary: "Stops the server once running commands are done; nothing acknowledged is lost, whatever the option",
 		reply:   "none: the connection closes. -ERR when the program can't be stopped this way",
 		run:     shutdown,
-	}, configCommand(), commandCommand(), slowlogCommand(), memoryCommand(), latencyCommand()}, clusterCommands(), []*command{{
+	}, configCommand(), commandCommand(), slowlogCommand(), memoryCommand(), latencyCommand()}, backupCommands(), clusterCommands(), []*command{{
 		name: "module", arity: -2, group: "server", since: "0.1.0", complexity: "Depends on subcommand",
 		summary: "A container for commands about modules",
 		subs: []*command{{

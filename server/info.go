@@ -112,16 +112,6 @@ func (s *Server) infoMemory(b *strings.Builder) {
 	line(b, "mem_allocator", "go")
 }
 
-func (s *Server) infoPersistence(b *strings.Builder) {
-	line(b, "loading", 0)
-	line(b, "async_loading", 0)
-	line(b, "rdb_changes_since_last_save", 0)
-	line(b, "rdb_bgsave_in_progress", 0)
-	line(b, "rdb_last_bgsave_status", "ok")
-	line(b, "aof_enabled", 1)
-	line(b, "aof_last_write_status", "ok")
-}
-
 func (s *Server) infoStats(b *strings.Builder) {
 	t := s.traffic()
 	r := s.rates.now()

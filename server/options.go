@@ -23,6 +23,9 @@ type Options struct {
 	CacheBytes int64            // the store's block cache, memtables come out of it; 0: 256 MiB
 	LinkCache  int64            // bytes of links kept in memory beside it; 0: 64 MiB
 
+	BackupDir   string // where SAVE and BGSAVE put backups, each in a folder of its own; empty: Dir with .backups behind it
+	BackupsKept int    // older ones are removed after a new one; 0: none is
+
 	BaseURL        string           // what FULL puts before a code, without the last slash; empty: http://<http address>
 	MaxURLBytes    int              // of a serialised target, 16 to 65536; 0: 2048
 	AllowHosts     []weburl.Allowed // hosts that may be targets although private
@@ -105,6 +108,9 @@ func (o *Options) Validate() error {
 	}
 	if o.TrackedKeys < 0 {
 		complain("tracking-table-max-keys: %d is negative", o.TrackedKeys)
+	}
+	if o.BackupsKept < 0 {
+		complain("backups-kept: %d is negative", o.BackupsKept)
 	}
 	if o.SlowlogLength < 0 || o.SlowlogLength > maxSlowlogLength {
 		complain("slowlog-max-len: %d is not within 0 to %d", o.SlowlogLength, maxSlowlogLength)

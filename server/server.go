@@ -55,6 +55,7 @@ type Server struct {
 	users    *acl.Users
 	refusals acl.Log
 	guesses  acl.Failures
+	backups  backups
 
 	drain              chan struct{} // closed when Shutdown begins
 	stop               chan struct{} // closed to end the background work
@@ -73,6 +74,7 @@ func Open(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.Dir = cmp.Or(o.Dir, "data")
+	o.BackupDir = cmp.Or(o.BackupDir, o.Dir+".backups")
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -98,6 +100,7 @@ func Open(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, now: o.Now, log: o.Logger, store: store, table: table, users: users, started: o.Now(), runID: newRunID(),
 		pubsub: newPubsub(), drain: make(chan struct{}), stop: make(chan struct{}), respCert: respCert, httpCert: httpCert}
+	s.backups.start(o.Now())
 	s.tracking = newTracking(cmp.Or(o.TrackedKeys, 1_000_000), s.sessionOf)
 	lo := o.LinkOptions()
 	lo.Clicks, lo.OnChange = s.clickOptions(), s.changed
@@ -199,6 +202,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.resp.Shutdown(ctx)
 	wait.Wait()
 	s.stopAdmin(ctx)
+	s.backups.end()
 	err = cmp.Or(err, browsers)
 	close(s.stop)
 	s.background.Wait()

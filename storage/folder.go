@@ -15,10 +15,11 @@ import (
 )
 
 // A data folder holds Pebble's files and CURT, which says whose it is and in what format: the line
-// "curt store 1". CURT.unsynced is there while a weaker sync mode writes the log (repair.go).
+// "curt store 1", in a backup "curt backup 1" (backup.go). CURT.unsynced is there while a weaker sync mode writes the log (repair.go).
 const (
 	markerFile   = "CURT"
 	markerText   = "curt store "
+	backupText   = "curt backup "
 	unsyncedFile = "CURT.unsynced"
 	lockFile     = "LOCK"
 	tempSuffix   = ".tmp"
@@ -49,7 +50,7 @@ func openFolder(fs vfs.FS, dir string, mustExist bool) (*pebble.Lock, error) {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	if !marked {
-		err = writeFile(fs, dir, markerFile, markerText+strconv.Itoa(formatVersion)+"\n")
+		err = mark(fs, dir, markerText)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mark %s: %w", dir, err), lock.Close())
@@ -84,7 +85,15 @@ func readMarker(fs vfs.FS, dir string) (bool, error) {
 	return true, checkMarker(dir, text)
 }
 
+// mark says in dir what it holds.
+func mark(fs vfs.FS, dir, what string) error {
+	return writeFile(fs, dir, markerFile, what+strconv.Itoa(formatVersion)+"\n")
+}
+
 func checkMarker(dir, text string) error {
+	if strings.HasPrefix(text, backupText) {
+		return fmt.Errorf("open %s: %w", dir, ErrBackup)
+	}
 	number, ok := strings.CutPrefix(text, markerText)
 	v, err := strconv.ParseUint(strings.TrimSuffix(number, "\n"), 10, 32)
 	if !ok || err != nil {

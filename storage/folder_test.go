@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -33,10 +34,11 @@ func TestFolderIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	backup := filepath.Join(root, "..", "backup", "one")
-	if err := s.Checkpoint(backup); err != nil {
+	backup, err := s.Backup(filepath.Join(root, "..", "backups"), time.Now(), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	mustRefuse(t, backup, ErrBackup)
 	for _, dir := range []string{root, backup, filepath.Dir(backup)} {
 		if i, err := os.Stat(dir); err != nil || i.Mode().Perm() != 0o700 {
 			t.Errorf("%s has mode %v, %v", dir, i.Mode(), err)
@@ -197,32 +199,6 @@ func TestNewUntilFirstBatch(t *testing.T) {
 	}
 	if news == 0 || news == len(cuts) {
 		t.Errorf("%d of %d cuts left a new store", news, len(cuts))
-	}
-}
-
-func TestCheckpoint(t *testing.T) {
-	for _, mode := range []SyncMode{SyncAlways, SyncEverySec, SyncNo} {
-		mem := vfs.NewCrashableMem()
-		s := open(t, mem, mode)
-		update(t, s, putLink(1))
-		if err := s.Checkpoint("backup/one"); err != nil {
-			t.Fatal(err)
-		}
-		update(t, s, putLink(2))
-		if err := s.Checkpoint("backup/one"); err == nil {
-			t.Error("a checkpoint replaced another one")
-		}
-		copied, err := Open(Options{Dir: "backup/one", FS: powerCut(mem, 0, 0), CacheBytes: minCacheBytes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustHave(t, copied, 1)
-		if copied.Links() != 1 || copied.New() {
-			t.Errorf("mode %s: %d links, new %v", mode, copied.Links(), copied.New())
-		}
-		if err := copied.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

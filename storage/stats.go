@@ -1,12 +1,5 @@
 package storage
 
-import (
-	"fmt"
-	"strconv"
-
-	"github.com/cockroachdb/pebble/v2"
-)
-
 // Stats are the store's own figures; counters run since Open.
 type Stats struct {
 	StoreReads       int64 // link, name and dedup reads that reached Pebble
@@ -46,18 +39,8 @@ func (s *Store) Stats() Stats {
 // Stalled says whether Pebble is holding writers back now. It is cheap.
 func (s *Store) Stalled() bool { return s.watch.stalled.Load() }
 
+// Changes counts the batches that were applied since Open. It is cheap.
+func (s *Store) Changes() uint64 { return s.sync.applied.Load() }
+
 // BackgroundErrors counts failed flushes and compactions since Open. It is cheap.
 func (s *Store) BackgroundErrors() int64 { return s.watch.errors.Load() }
-
-// Checkpoint writes a consistent copy of everything visible now to dir, which must not exist; tables are
-// linked, not copied, when dir is on the same file system. A finished checkpoint opens as a store, one that
-// was cut short does not.
-func (s *Store) Checkpoint(dir string) error {
-	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
-		return fmt.Errorf("checkpoint %s: %w", dir, err)
-	}
-	if err := writeFile(s.files, dir, markerFile, markerText+strconv.Itoa(formatVersion)+"\n"); err != nil {
-		return fmt.Errorf("mark checkpoint %s: %w", dir, err)
-	}
-	return nil
-}

@@ -21,6 +21,10 @@ var (
 	ErrNoStore = errors.New("there is no Curt store")
 	// ErrForeign is returned by Open when the folder holds something that is not a Curt store.
 	ErrForeign = errors.New("the folder is not empty and holds no Curt store")
+	// ErrBackup is returned by Open when the folder holds a backup: going on from there would give out again what was given out since.
+	ErrBackup = errors.New("the folder is a backup, which can only be restored into another one")
+	// ErrNoBackup is returned by Restore when the folder it is to read holds no finished backup.
+	ErrNoBackup = errors.New("there is no finished backup")
 	// ErrFormat is returned by Open when the store was written by a version with another format.
 	ErrFormat = errors.New("the store has a format this version does not know")
 	// ErrClosed is returned by WaitSynced when the store was closed and the ticket is not durable.

@@ -369,6 +369,9 @@ var sameAsRedis = map[string]string{
 		WAIT 0 -1
 		WAIT 0
 		LASTSAVE x
+		SAVE x
+		BGSAVE what
+		BGSAVE SCHEDULE x
 		FLUSHALL what
 		FLUSHALL ASYNC x
 		FLUSHALL ASYNC

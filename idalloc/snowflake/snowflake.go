@@ -59,6 +59,9 @@ func (l Layout) Parse(id uint64) (at time.Time, worker, sequence int64) {
 	return l.Epoch.Add(time.Duration(ms) * time.Millisecond), worker, int64(id & (1<<l.SequenceBits - 1))
 }
 
+// Millis is the time of an id that is made then: milliseconds since the epoch.
+func (l Layout) Millis(at time.Time) int64 { return at.Sub(l.withDefaults().Epoch).Milliseconds() }
+
 // Options configure a Source.
 type Options struct {
 	Layout
@@ -120,7 +123,7 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
-func (s *Source) now() int64 { return s.opts.Now().Sub(s.opts.Epoch).Milliseconds() }
+func (s *Source) now() int64 { return s.opts.Millis(s.opts.Now()) }
 
 // Next returns an id larger than all before it.
 func (s *Source) Next(ctx context.Context) (uint64, error) {

@@ -43,6 +43,7 @@ type codes struct {
 	mu    sync.Mutex // guards the fields below: one reservation at a time
 	keys  map[string]codec.Key
 	asked asked // settings last asked for
+	least int   // length that the codes of a new epoch have at least
 	open  bool  // the settings changed: the next block begins an epoch
 }
 
@@ -55,10 +56,8 @@ type asked struct {
 // openCodes loads the epochs of a store, or makes the first one, and decides whether the settings asked
 // for open a new epoch with the next block.
 func openCodes(store *storage.Store, o CodeOptions) (*codes, error) {
-	if o.Density == 0 {
-		o.Density = 0.01
-	}
 	c := &codes{store: store, opts: o}
+	c.setDefaults()
 	if store.New() {
 		if err := c.create(); err != nil {
 			return nil, fmt.Errorf("create store: %w", err)
@@ -70,6 +69,8 @@ func openCodes(store *storage.Store, o CodeOptions) (*codes, error) {
 	c.segment = idalloc.NewSegment(c.reserve, idalloc.Options{})
 	return c, nil
 }
+
+func (c *codes) setDefaults() { c.opts.Density = cmp.Or(c.opts.Density, 0.01) }
 
 // create writes the key, epoch 0, the settings and the counter in one synced batch.
 func (c *codes) create() error {
@@ -157,6 +158,13 @@ func (c *codes) loadAsked() error {
 	if _, err := fmt.Sscan(length, &c.asked.length); err != nil {
 		return fmt.Errorf("setting %s: %w", settingLength, err)
 	}
+	if least, ok, err := c.store.Setting(settingLeast); err != nil {
+		return fmt.Errorf("read setting %s: %w", settingLeast, err)
+	} else if ok {
+		if _, err := fmt.Sscan(least, &c.least); err != nil {
+			return fmt.Errorf("setting %s: %w", settingLeast, err)
+		}
+	}
 	want := asked{key: c.asked.key, length: cmp.Or(c.opts.Length, c.asked.length), alphabet: cmp.Or(c.opts.Alphabet, c.asked.alphabet)}
 	if c.opts.Ring != nil {
 		want.key = c.opts.Ring.Active
@@ -226,7 +234,9 @@ func (c *codes) nextEpoch(table *codec.Table, max, n uint64) (codec.Epoch, bool,
 	switch {
 	case c.open:
 		row.KeyID, row.Alphabet = c.asked.key, c.asked.alphabet
-		row.Length = cmp.Or(c.opts.Length, last.Length)
+		if row.Length = cmp.Or(c.opts.Length, last.Length); row.Length < c.least {
+			row.Length = c.least
+		}
 		for row.Length < codec.MaxLength && dense(row, n) {
 			row.Length++
 		}

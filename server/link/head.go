@@ -18,7 +18,7 @@ func ReadHead(store *storage.Store) (h Head, err error) {
 		return h, err
 	}
 	h.Settings = map[string]string{}
-	for _, name := range []string{settingKey, settingLength, settingAlphabet, settingActive} {
+	for _, name := range []string{settingKey, settingLength, settingAlphabet, settingActive, settingLeast} {
 		value, ok, err := store.Setting(name)
 		if err != nil {
 			return h, err

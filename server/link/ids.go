@@ -22,6 +22,7 @@ const (
 
 const (
 	idSegments       = "id/"       // counters of the segments that NextIDs serves
+	idFloor          = "id-floor"  // counter: a segment that is new begins behind it, since a restore
 	snowflakeCounter = "snowflake" // the snowflake source's mark
 )
 
@@ -101,6 +102,11 @@ func (i *ids) reserve(name string, n uint64) (b idalloc.Block, err error) {
 	if err != nil {
 		return b, err
 	}
+	floor, err := i.store.Counter(idFloor)
+	if err != nil {
+		return b, err
+	}
+	last = max(last, floor)
 	b = idalloc.Block{First: last + 1, Last: last + n}
 	return b, durably(i.store, func(tx *storage.Tx) error { tx.SetCounter(idSegments+name, b.Last); return nil })
 }
