@@ -10,17 +10,26 @@ import (
 	"testing"
 )
 
-// The sessions of the README's section on keys do what they show. `curt serve` runs until the next `curt`.
-func TestReadmeKeys(t *testing.T) {
-	t.Parallel()
+// The sessions of these sections of the README do what they show. `curt serve` runs until the next `curt`.
+func TestReadmeSections(t *testing.T) {
+	for name, least := range map[string]int{"Keys, rotation, growth": 20, "Data in and out": 25} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readmeSection(t, name, least)
+		})
+	}
+}
+
+// readmeSection does what a section's sessions show: so many commands at least.
+func readmeSection(t *testing.T, name string, least int) {
 	requirePrograms(t, "sh", "openssl")
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## Keys, rotation, growth\n")
+	_, section, ok := strings.Cut(string(text), "\n## "+name+"\n")
 	if !ok {
-		t.Fatal("the README has no section on keys")
+		t.Fatal("the README has no section", name)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	r := &reader{t: t, dir: t.TempDir()}
@@ -37,7 +46,7 @@ func TestReadmeKeys(t *testing.T) {
 		}
 	}
 	r.stop()
-	if n < 20 {
+	if n < least {
 		t.Errorf("only %d commands were found", n)
 	}
 }
@@ -66,7 +75,7 @@ func (r *reader) do(command string, says bool) string {
 	if words[0] == "curt" && words[1] == "serve" && !says {
 		args := []string{}
 		for i, w := range words[2:] {
-			if words[i+1] == "--dir" || strings.HasSuffix(words[i+1], "-file") || words[i+1] == "--blocked-words" {
+			if strings.HasSuffix(words[i+1], "dir") || strings.HasSuffix(words[i+1], "-file") || words[i+1] == "--blocked-words" {
 				w = filepath.Join(r.dir, w)
 			}
 			args = append(args, w)
@@ -79,7 +88,10 @@ func (r *reader) do(command string, says bool) string {
 		for _, w := range words[3:] { // behind -p PORT
 			args = append(args, w)
 		}
-		return fmt.Sprintf("%q", r.server.do(args...))
+		if reply := r.server.do(args...); reply != "OK" {
+			return fmt.Sprintf("%q", reply)
+		}
+		return "OK"
 	}
 	self, err := os.Executable()
 	if err != nil {

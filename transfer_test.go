@@ -100,3 +100,42 @@ func TestSubcommandOptions(t *testing.T) {
 		}
 	}
 }
+
+// restore makes a new folder, says where ids go on, and refuses what is no backup or a folder in use.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	dir, backups, keys := t.TempDir(), filepath.Join(t.TempDir(), "backups"), file(t, 0o600, keyA)
+	p := start(t, dir, "--key-file", keys, "--backup-dir", backups, "--backups-kept", "1")
+	first := p.do("SHORTEN", "https://example.com/first")
+	p.do("SAVE")
+	if got := p.do("SAVE"); got != "OK" {
+		t.Fatal(got)
+	}
+	p.stop()
+	list, err := filepath.Glob(filepath.Join(backups, "*"))
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	to := filepath.Join(t.TempDir(), "to")
+	checkFault(t, "restore takes one BACKUP", nil, "restore", "--dir", to)
+	checkFault(t, "no finished backup", nil, "restore", "--dir", to, "--key-file", keys, dir)
+	checkFault(t, "missing 2025", nil, "restore", "--dir", to, list[0])
+	checkFault(t, "is not empty", nil, "restore", "--dir", dir, "--key-file", keys, list[0])
+	checkFault(t, "ahead", nil, "restore", "--dir", to, "--ahead", "0", list[0])
+	checkFault(t, "the folder is a backup", nil, "serve", "--dir", list[0], "--resp", "127.0.0.1:0", "--http", "")
+	if _, err := os.Stat(to); err == nil {
+		t.Error("a refused restore left a folder")
+	}
+	got := curtOK(t, "restore", "--dir", to, "--key-file", keys, "--ahead", "5000", "--code-length", "9", list[0])
+	if !strings.HasPrefix(got.stdout, "1 links are in "+to+". Ids go on behind 6001, new codes have 9 characters.\n") {
+		t.Errorf("%+v", got)
+	}
+	if got := curtOK(t, "check", "--dir", to, "--key-file", keys); got.stdout != "1 links, no problem\n" {
+		t.Errorf("%+v", got)
+	}
+	p = start(t, to, "--key-file", keys)
+	if again, fresh := p.do("SHORTEN", "https://example.com/first"), p.do("SHORTEN", "https://example.com/new"); again != first || len(fresh) != 9 {
+		t.Error(again, first, fresh)
+	}
+	p.stop()
+}
