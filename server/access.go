@@ -18,7 +18,7 @@ var aclCategories = []string{"keyspace", "read", "write", "set", "sortedset", "l
 // newUsers makes the list of users: the default one and those of the ACL file.
 func newUsers(opts *Options, commands *table) (*acl.Users, error) {
 	o := acl.Options{Categories: aclCategories, Match: globMatch}
-	for _, cmd := range commands.each() {
+	for _, cmd := range append(commands.each(), commands.forms...) {
 		c := acl.Command{Name: cmd.fullName()}
 		for _, category := range cmd.categories() {
 			c.Categories = append(c.Categories, category[1:])
@@ -52,6 +52,7 @@ func deniedCommand(user, command string) *denial {
 // permits is nil, or why a user may not run a command with these words. It is asked before a command runs or is queued, and
 // again when EXEC runs it.
 func permits(u *acl.User, cmd *command, args [][]byte) *denial {
+	cmd = cmd.as(args)
 	if cmd.flags&flagNoAuth == 0 && !u.May(cmd.index) {
 		return deniedCommand(u.Name, cmd.fullName())
 	}

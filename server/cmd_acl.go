@@ -169,7 +169,7 @@ func aclCat(c *call) error {
 		return replyError(fmt.Sprintf("ERR Unknown category '%s'", cut(c.args[2], 128)))
 	}
 	var names []string
-	for _, cmd := range c.table.each() {
+	for _, cmd := range append(c.table.each(), c.table.forms...) {
 		if slices.Contains(cmd.categories(), "@"+category) {
 			names = append(names, cmd.fullName())
 		}

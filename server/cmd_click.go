@@ -20,11 +20,11 @@ func clickCommands() []*command {
 		reply:   "bulk: the target; null when there is no such link. Programs, told by their user agent, are counted apart and spend no MAXVISITS. -GONE expired, -GONE used up, -BANNED",
 		run:     visit,
 	}, {
-		name: "clicks", arity: -2, flags: flagWrite, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1), with BY O(N) with N the number of buckets",
+		name: "clicks", arity: -2, flags: flagReadonly, form: &command{name: "reset", flags: flagWrite}, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1), with BY O(N) with N the number of buckets",
 		syntax:  "code [RESET | BY <HOUR | DAY | MONTH> [FROM unix-time-milliseconds] [TO unix-time-milliseconds] | TOP <REFERRER | COUNTRY | BROWSER | OS | DEVICE> [COUNT count] [FROM unix-time-milliseconds] [TO unix-time-milliseconds]]",
 		summary: "Returns how often a link was visited: in all, by hour, day or month, or by what visitors have in common",
 		reply: "array: visits, bots, time of the last visit or null. BY: array of arrays: start of the bucket, visits, bots; empty ones are left out. " +
-			"TOP: array of arrays: value, visits, the largest first and `other` last; whole months. RESET: OK; MAXVISITS is not refilled. " +
+			"TOP: array of arrays: value, visits, the largest first and `other` last; whole months. RESET: OK; MAXVISITS is not refilled; the ACL knows it as clicks|reset, of the category @write. " +
 			"null when there is no such link. -ERR no such key (RESET)",
 		run: clicksOf,
 	}}
@@ -83,7 +83,9 @@ var (
 	dimensionNames = map[string]storage.Dimension{"referrer": storage.Referrer, "country": storage.Country, "browser": storage.Browser, "os": storage.OS, "device": storage.Device}
 )
 
+// clicksOf carries out CLICKS. Its reply waits for the sync: what was told of is still there after a crash.
 func clicksOf(c *call) error {
+	c.owes = true
 	code := string(c.args[1])
 	w := words{list: c.args[2:]}
 	word, more := w.next()

@@ -79,7 +79,7 @@ func (t *transaction) add(cmd *command, args [][]byte) error {
 		words[i] = text[len(text)-len(a) : len(text) : len(text)]
 	}
 	t.queue = append(t.queue, queued{cmd, words})
-	t.writes = t.writes || cmd.flags&flagWrite != 0
+	t.writes = t.writes || cmd.as(args).flags&flagWrite != 0
 	if cmd.newLinks != nil {
 		t.newLinks += cmd.newLinks(words)
 	}

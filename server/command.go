@@ -91,6 +91,7 @@ type command struct {
 	run        func(*call) error
 	subs       []*command
 
+	form      *command                 // what it is with the form's name as third word; the ACL knows it as name|form. nil: always the same
 	immediate bool                     // runs at once after MULTI, which queues the others
 	newLinks  func(args [][]byte) int  // how many links it may make at most, for EXEC; nil: none
 	channels  keySpan                  // which words are channels, or PSUBSCRIBE's patterns of some
@@ -147,6 +148,7 @@ type table struct {
 	byName map[string]*command
 	all    []*command // sorted by name, without subcommands
 	count  int        // with subcommands
+	forms  []*command // their indexes are from count on
 }
 
 // newTable indexes the commands of all families. It panics on a name that stands twice: that is a fault in the source.
@@ -168,7 +170,21 @@ func newTable(families ...[]*command) *table {
 			t.count++
 		}
 	}
+	for _, c := range t.all {
+		if f := c.form; f != nil {
+			f.parent, f.group, f.keys, f.index = c, c.group, c.keys, t.count+len(t.forms)
+			t.forms = append(t.forms, f)
+		}
+	}
 	return t
+}
+
+// as is the command, or its form, that words ask for.
+func (c *command) as(args [][]byte) *command {
+	if c.form != nil && len(args) > 2 && equalFold(args[2], c.form.name) {
+		return c.form
+	}
+	return c
 }
 
 // find looks a command up in any case, without allocating.

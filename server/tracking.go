@@ -104,10 +104,11 @@ func (t *tracking) stop(tr *tracker) {
 	t.on.Store(int64(len(t.all)))
 }
 
-// track remembers the keys that a command is about to read, for a client that caches them.
+// track remembers the keys that a command is about to read, for a client that caches them. CLICKS is not to be cached: a link's counts change
+// with each click, and its key does not.
 func (s *Server) track(c *call) {
 	o := c.session.tracker.options.Load()
-	if o == nil || o.bcast || c.cmd.flags&flagReadonly == 0 || o.optin && !c.session.caching || o.optout && c.session.caching {
+	if o == nil || o.bcast || c.cmd.flags&flagReadonly == 0 || c.cmd.group == "click" || o.optin && !c.session.caching || o.optout && c.session.caching {
 		return
 	}
 	for _, i := range c.cmd.keys.positions(len(c.args)) {
