@@ -44,9 +44,9 @@ const (
 // forget makes the appender read its words again.
 func (a *appender) forget() { a.loaded, a.words, a.versions = false, nil, nil }
 
-// append writes the clicks of a batch to the stream, in the order of their times, and tells of them.
+// append writes the clicks of a batch to the stream, in the order in which they came, and tells of them.
 func (c *Counter) append(b *batch) (ticket uint64, err error) {
-	slices.SortStableFunc(b.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(b.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.at, b.at)) })
 	keep := !c.opts.NoStream
 	if keep && c.opts.Store.DiskLow() {
 		keep = false

@@ -27,6 +27,7 @@ type row struct {
 // record is one click on its way to the stream.
 type record struct {
 	at           int64
+	order        uint64
 	id, revision uint64
 	code, target string
 	tenant       string
@@ -118,11 +119,13 @@ func (c *Counter) record(e *event, k *combo) {
 		c.dropped.Add(1)
 		return
 	}
-	c.now.records = append(c.now.records, record{e.at, e.id, e.revision, e.code, e.target, e.tenant, k.agent, k.referrer, k.country, k.bot})
+	c.now.records = append(c.now.records, record{e.at, e.order, e.id, e.revision, e.code, e.target, e.tenant, k.agent, k.referrer, k.country, k.bot})
 }
 
-// take collects what is there and starts a new batch.
+// take collects what is there and starts a new batch. Clicks that come while it goes from buffer to buffer wait for the next one: else
+// one could overtake another that came before it.
 func (c *Counter) take() *batch {
+	last := c.came.Load()
 	c.collect()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,6 +134,15 @@ func (c *Counter) take() *batch {
 		return b
 	}
 	c.now = newBatch()
+	early := b.records[:0]
+	for _, r := range b.records {
+		if r.order > last {
+			c.now.records = append(c.now.records, r)
+		} else {
+			early = append(early, r)
+		}
+	}
+	b.records = early
 	c.words.trim()
 	c.agents.refill()
 	return b

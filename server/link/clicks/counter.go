@@ -99,6 +99,7 @@ type event struct {
 	tenant       string
 	client       netip.Addr
 	at           int64
+	order        uint64 // in which it came; 0 without a stream
 	agent, ref   uint32 // lengths
 	prefetch     bool
 }
@@ -118,6 +119,13 @@ type buffer struct {
 	_      [64]byte
 }
 
+// padded is a number on a cache line of its own.
+type padded struct {
+	_ [64]byte
+	atomic.Uint64
+	_ [56]byte
+}
+
 // Counter counts visits. It is safe for concurrent use.
 type Counter struct {
 	opts    Options
@@ -125,6 +133,7 @@ type Counter struct {
 	country *countries
 	once    *once
 	buffers []buffer
+	came    padded // visits that came, when there is a stream: it shows them in this order
 	kick    chan struct{}
 	changed atomic.Pointer[chan struct{}] // closed and replaced when clicks are appended
 
@@ -174,11 +183,15 @@ func Open(o Options) (*Counter, error) {
 
 // Add counts a visit. It waits for nobody but a few others that visit at the same moment.
 func (c *Counter) Add(v *Visit) {
+	var order uint64
+	if !c.opts.NoStream {
+		order = c.came.Add(1)
+	}
 	b := c.pick()
 	agent, ref := v.UserAgent[:min(len(v.UserAgent), maxAgent)], v.Referer[:min(len(v.Referer), maxReferer)]
 	b.text = append(append(b.text, agent...), ref...)
 	b.events = append(b.events, event{
-		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, tenant: v.Tenant, client: v.Client, at: v.At,
+		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, tenant: v.Tenant, client: v.Client, at: v.At, order: order,
 		agent: uint32(len(agent)), ref: uint32(len(ref)), prefetch: v.Prefetch,
 	})
 	n := len(b.events)

@@ -562,3 +562,33 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 }
+
+// Entries stand in the order in which their visits came, also within a millisecond, with a clock that steps back, and across flushes.
+func TestOrder(t *testing.T) {
+	b := open(t, vfs.NewCrashableMem(), func(o *Options) { o.Interval = time.Millisecond })
+	const clients, each = 4, 2000
+	var wait sync.WaitGroup
+	for i := range uint64(clients) {
+		wait.Go(func() {
+			for j := range uint64(each) {
+				v := b.visit(1 + i)
+				v.Revision = j
+				v.At -= int64(j % 3)
+				b.Add(v)
+			}
+		})
+	}
+	wait.Wait()
+	b.flush()
+	for i := range uint64(clients) {
+		list := b.entries(1 + i)
+		if len(list) != each {
+			t.Fatalf("%d entries", len(list))
+		}
+		for j, e := range list {
+			if e.Revision != uint64(j) {
+				t.Fatalf("client %d: visit %d stands at %d", i, e.Revision, j)
+			}
+		}
+	}
+}
