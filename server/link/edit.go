@@ -80,7 +80,10 @@ func (c *change) drop(old *storage.Link) error {
 	if old.MaxVisits != 0 {
 		c.refill(old.ID)
 	}
-	c.after = append(c.after, func() { c.clicks.Forget(old.ID) })
+	if err := c.tx.DeleteClicks(old.ID); err != nil {
+		return err
+	}
+	c.after = append(c.after, func() { c.clicks.Forget(old.ID) }) // what is not in the store yet
 	return c.tx.DeleteLink(old)
 }
 

@@ -373,6 +373,36 @@ func TestCountsFollowTheLink(t *testing.T) {
 	b.wantSound()
 }
 
+// What was counted of a deleted link goes with it, also when a crash follows.
+func TestCountsOfTheDeletedAfterACrash(t *testing.T) {
+	b := newBench(t, Options{Clicks: ClickOptions{Interval: -1}})
+	code := b.shorten(Request{URL: url(1)})
+	for range 100 {
+		b.follow(code, person)
+		b.advance(time.Hour) // more rows than are deleted one by one
+	}
+	b.wantClicks(code, 100, 0)
+	id := mustInfo(t, b, code).ID
+	if ok, err := b.Delete(code); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := b.store.WaitSynced(b.store.Ticket()); err != nil {
+		t.Fatal(err)
+	}
+	b.crash(1)
+	if c, err := b.CountOf(id); err != nil || c != (storage.Count{}) {
+		t.Errorf("it has %+v, %v", c, err)
+	}
+	err := b.store.EachHour(id, 0, 1<<50, func(h storage.Bucket) bool {
+		t.Errorf("it has the hour %+v", h)
+		return false
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	b.wantSound()
+}
+
 // F06: hours that become days keep the totals, also while people visit and counts are reset.
 func TestRollUpWhileCounting(t *testing.T) {
 	b := newBench(t, Options{Clicks: ClickOptions{Interval: time.Millisecond, HourRetention: 24 * time.Hour}})
