@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/maxmind/mmdbwriter"
+	"github.com/maxmind/mmdbwriter/mmdbtype"
 	"github.com/redis/go-redis/v9"
 
 	"curt/server"
@@ -350,5 +353,79 @@ func TestGoRedisConsumer(t *testing.T) {
 		if err != nil || info.Length != before+1 || info.LastGeneratedID != last.ID || info.FirstEntry.Values["code"] != "a" {
 			t.Errorf("protocol %d: %+v, %v", proto, info, err)
 		}
+	}
+}
+
+// writeCountry writes a MaxMind-format file in which 198.51.100.0/24 and 2001:db8::/32 are in a country.
+func writeCountry(t *testing.T, file, country string) {
+	t.Helper()
+	w, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: "Test-Country", IncludeReservedNetworks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cidr := range []string{"198.51.100.0/24", "2001:db8::/32"} {
+		_, network, err := net.ParseCIDR(cidr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Insert(network, mmdbtype.Map{"country": mmdbtype.Map{"iso_code": mmdbtype.String(country)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SIGHUP reads the file of --geoip again; one that can't be read leaves the old one, and says so. Countries are told of the visitor behind a
+// trusted proxy.
+func TestCountriesAndSIGHUP(t *testing.T) {
+	file := t.TempDir() + "/country.mmdb"
+	p, _ := launch(t, nil, "serve", "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--geoip", file)
+	if exit := p.exit(); exit == 0 || !strings.Contains(p.stderr.String(), file) {
+		t.Errorf("without the file: exit code %d, %s", exit, p.stderr)
+	}
+	writeCountry(t, file, "NZ")
+	p = run(t, nil, "--dir", t.TempDir(), "--geoip", file, "--trusted-proxy", "127.0.0.1")
+	c := dial(t, p.respAddr)
+	c.Do("SHORTEN", "https://example.com/", "AS", "a")
+	top := func() string { return c.Do("CLICKS", "a", "TOP", "country").String() }
+	b := browser(true)
+	defer b.CloseIdleConnections()
+	for _, addr := range []string{"198.51.100.7", "2001:db8::7", "203.0.113.1"} { // the last is in no country
+		if a, err := fetch(b, "GET", p.httpAddr, "/a", "X-Forwarded-For", addr); err != nil || a.status != http.StatusFound {
+			t.Fatal(a.status, err)
+		}
+	}
+	if got, want := top(), "1) 1) \"NZ\"\n   2) (integer) 2"; got != want {
+		t.Errorf("countries:\n%s", got)
+	}
+	hangup := func() {
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeCountry(t, file, "FJ")
+	hangup()
+	eventually(t, "the new file is read", func() bool {
+		c.Do("VISIT", "a", "IP", "198.51.100.8")
+		return strings.Contains(top(), `"FJ"`)
+	})
+	if err := os.WriteFile(file, []byte("no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangup()
+	eventually(t, "it says that the file can't be read", func() bool { return strings.Contains(p.stderr.String(), "geoip: read") })
+	c.Do("VISIT", "a", "IP", "198.51.100.9")
+	entry := c.Do("XREVRANGE", "clicks:a", "+", "-", "COUNT", "1").String()
+	if !strings.Contains(entry, `"FJ"`) {
+		t.Errorf("the last click: %s", entry)
+	}
+	if exit := p.stop(syscall.SIGTERM); exit != 0 {
+		t.Errorf("exit code %d", exit)
 	}
 }
