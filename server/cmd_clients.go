@@ -14,7 +14,7 @@ func clientOthers() []*command {
 	list := []*command{
 		clientSub("list", -2, perClient, "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
 			"Returns all connections, or some of them", "text: a line of name=value each", clientList),
-		clientSub("kill", -3, perClient, "<ip-port | <[ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip-port] [LADDR ip-port] [SKIPME <YES | NO>] [MAXAGE maxage]>>",
+		clientSub("kill", -3, perClient, "<ip-port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip-port] [LADDR ip-port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
 			"Closes connections", "integer: how many; OK for the form with one address. -ERR No such client", clientKill),
 		clientSub("unblock", -3, "O(1)", "client-id [TIMEOUT | ERROR]", "Wakes a connection that waits in a blocking command", "integer: 1 woken, 0 it did not wait", clientUnblock),
 	}

@@ -21,7 +21,7 @@ func configCommand() *command {
 			run:     configGet,
 		}, {
 			name: "set", arity: -4, flags: flags, since: "0.1.0", complexity: "O(N) with N the number of settings",
-			syntax:  "<parameter value> [<parameter value> ...]",
+			syntax:  "parameter value [parameter value ...]",
 			summary: "Changes settings until the server stops: client-output-buffer-limit, loglevel, maxclients, proto-max-bulk-len, slowlog-log-slower-than, slowlog-max-len, timeout",
 			reply:   "OK; all are changed, or none. -ERR with Redis's texts",
 			run:     configSet,

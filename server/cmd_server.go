@@ -155,7 +155,7 @@ func clusterCommands() []*command {
 	}
 	return []*command{{
 		name: "cluster", arity: -2, flags: serverFlags, group: "cluster", since: "0.1.0", complexity: "O(1)",
-		syntax:  "subcommand [argument ...]",
+		syntax:  "subcommand [argument [argument ...]]",
 		summary: "There is no cluster",
 		reply:   "-" + string(disabled),
 		run:     func(*call) error { return disabled },

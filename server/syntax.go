@@ -1,6 +1,10 @@
 package server
 
-import "strings"
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // argument is one node of COMMAND DOCS' arguments.
 type argument struct {
@@ -29,7 +33,7 @@ func (a *argument) flags() []string {
 // arguments reads the command's syntax, which is written as redis.io shows it:
 //
 //	word        a value        WORD       a keyword, with the value behind it if one follows
-//	[ ... ]     optional       < a | b >  one of          [x ...]  more of what stands before
+//	[ ... ]     optional       < a | b >  one of          [x ...]  more of what stands before, which is x
 //
 // It panics on a syntax that is not so: that is a fault in the source, and a test reads every entry.
 func (cmd *command) arguments() []argument {
@@ -83,10 +87,10 @@ func (p *syntaxParser) sequence(closing string) []argument {
 			items = nil
 			continue
 		}
-		if p.repeats(items) {
-			continue
+		var again bool
+		if items, again = p.repeats(items); !again {
+			items = append(items, p.item())
 		}
-		items = append(items, p.item())
 	}
 	if choices == nil {
 		return items
@@ -99,23 +103,29 @@ func (p *syntaxParser) sequence(closing string) []argument {
 	return []argument{one}
 }
 
-// repeats reads `[x ...]`, which says that the item before may come again.
-func (p *syntaxParser) repeats(items []argument) bool {
-	if p.peek() != "[" || len(items) == 0 {
-		return false
-	}
-	end := 0
-	for end < len(p.tokens) && p.tokens[end] != "]" {
+// repeats reads `[x ...]`, which says that the items before it may come again: all of them, or the value of a keyword alone.
+func (p *syntaxParser) repeats(items []argument) ([]argument, bool) {
+	end := 1
+	for end < len(p.tokens) && p.tokens[end] != "]" && p.tokens[end] != "[" {
 		end++
 	}
-	if end < 2 || p.tokens[end-1] != "..." {
-		return false
+	if p.peek() != "[" || end >= len(p.tokens) || p.tokens[end] != "]" || p.tokens[end-1] != "..." {
+		return items, false
 	}
-	last := &items[len(items)-1]
+	again := (&syntaxParser{tokens: p.tokens[1 : end-1]}).sequence("")
+	if len(again) > len(items) {
+		return items, false
+	}
+	before, last := items[:len(items)-len(again)], block(items[len(items)-len(again):])
+	switch {
+	case reflect.DeepEqual(last, block(again)):
+		last.multipleToken = last.token != ""
+	case len(again) > 1 || last.token == "" || last.name != again[0].name:
+		return items, false
+	}
 	last.multiple = true
-	last.multipleToken = last.token != "" && isKeyword(p.tokens[1])
 	p.tokens = p.tokens[end+1:]
-	return true
+	return append(slices.Clone(before), last), true
 }
 
 func (p *syntaxParser) item() argument {
@@ -131,6 +141,8 @@ func (p *syntaxParser) item() argument {
 		return a
 	case isKeyword(t):
 		return p.keyword(t)
+	case strings.ContainsAny(t, "[]<>|."):
+		panic("syntax: no value: " + t)
 	default:
 		return argument{name: t, kind: kindOf(t), display: true, keyIndex: -1}
 	}
