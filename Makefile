@@ -7,11 +7,10 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 FUZZTIME ?= 30s
 BENCH ?= .
 BENCHFLAGS ?=
-BENCHFLAGS ?=
 TESTFLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench fuzz lint generate ci
+.PHONY: help run build test clients bench fuzz lint generate ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +23,9 @@ build: ## build ./curt
 
 test: ## run every test; one whose outside program is missing is skipped by name
 	$(TOOL) gotestsum --format pkgname $(TESTFLAGS) -- $(RACE) -timeout 20m ./...
+
+clients: ## drive Curt with every Redis client of tests/clients, also those that the tests skip; a missing one is named
+	CURT_CLIENTS=all $(GO) test -v -count 1 -timeout 10m -run '^(TestClients|TestRedisCLI.*|TestRedisBenchmark|TestRedisExporter)$$' ./tests
 
 bench: ## run Go's benchmarks (BENCH=Resolve picks some), then measure beside redis-server and nginx (BENCHFLAGS=-h tells what can be set)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 0 ./...

@@ -35,6 +35,8 @@ func arrows() map[string][]string {
 		"curt/tests":       {}, // test files only
 		"curt/tests/bench": {}, // it runs the program
 
+		"curt/tests/clients/go": {}, // a client
+
 		"curt/docs/examples/cached-redirects": {}, // a client
 	}
 }
