@@ -19,6 +19,7 @@ type bench struct {
 	*Service
 	t     testing.TB
 	fs    *vfs.MemFS
+	disk  vfs.FS // what the service sees of fs; nil: fs itself
 	store *storage.Store
 	opts  Options
 	clock *atomic.Int64 // unix ms
@@ -40,7 +41,11 @@ func newBench(t testing.TB, o Options) *bench {
 func (b *bench) open() {
 	b.t.Helper()
 	var err error
-	b.store, err = storage.Open(storage.Options{Dir: "data", FS: b.fs, CacheBytes: 16 << 20, Logger: quiet, Now: b.opts.Now, Fatal: func(err error) { panic(err) }})
+	var disk storage.FS = b.fs
+	if b.disk != nil {
+		disk = b.disk
+	}
+	b.store, err = storage.Open(storage.Options{Dir: "data", FS: disk, CacheBytes: 16 << 20, Logger: quiet, Now: b.opts.Now, Fatal: func(err error) { panic(err) }})
 	if err != nil {
 		b.t.Fatal(err)
 	}

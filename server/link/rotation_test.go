@@ -57,9 +57,9 @@ func ring(active string, ids ...string) *codec.Ring {
 
 // Settings go to and fro; every code that was printed keeps its meaning, and none comes twice.
 func TestSettingsToAndFro(t *testing.T) {
-	n := 2000
-	if *long {
-		n = 10_000
+	n := 10_000
+	if testing.Short() {
+		n = 2000
 	}
 	set := func(c CodeOptions) func(*Options) { return func(o *Options) { o.Codes = c } }
 	cases := map[string][3]CodeOptions{
@@ -172,12 +172,14 @@ func TestGrowthUnderWriters(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	wantAll(b, seen)
-	b.restart(nil)
-	b.shorten(Request{URL: "https://example.com/after"})
-	if len(b.Epochs()) != 2 {
-		t.Error("a restart opened an epoch")
+	for name, codes := range map[string]CodeOptions{"with the same flags": b.opts.Codes, "without flags": {}} {
+		b.restart(func(o *Options) { o.Codes = codes })
+		b.shorten(Request{URL: "https://example.com/after", Dedup: DedupOff})
+		if len(b.Epochs()) != 2 {
+			t.Errorf("a restart %s opened an epoch", name)
+		}
+		wantAll(b, seen)
 	}
-	wantAll(b, seen)
 }
 
 // The power is cut at every moment around the opening of an epoch: what was acknowledged resolves, and no code comes twice.
@@ -239,15 +241,51 @@ func TestPowerCutWhileAnEpochOpens(t *testing.T) {
 	}
 }
 
-// A whole small domain, filled until codes grow: each code of the epoch is given once.
+// A small domain, filled until codes grow: each code is given once, and of all texts of the domain those lead somewhere, to their own
+// target, and no other. Blocks of ids double, and the one that would pass the limit
+// is not begun. The long form issues about a million codes and looks up every text of the domain, 9,150,625.
 func TestSmallDomainFilled(t *testing.T) {
-	if !*long {
-		t.Skip("long form only")
+	density, stride := 0.005, uint64(7)
+	if *long {
+		density, stride = 0.2, 1
 	}
-	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Alphabet: "safe", Density: 0.1}, BlockedWords: []string{}})
+	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Alphabet: "safe", Density: density}, BlockedWords: []string{}, CacheBytes: 1})
 	seen := map[string]string{}
 	for len(b.Epochs()) < 2 {
-		issueMany(b, 10_000, seen)
+		issueMany(b, 5000, seen)
 	}
-	wantAll(b, seen)
+	domain := codec.Capacity(codec.Epoch{First: 1, KeyID: "1", Length: 4, Alphabet: "safe"})
+	issued := 0
+	for code := range seen {
+		if len(code) == 4 {
+			issued++
+		}
+	}
+	if full := density * float64(domain); float64(issued) < full*0.4 || float64(issued) > full {
+		t.Errorf("codes grew after %d of %.0f", issued, full)
+	}
+	alphabet, _ := codec.AlphabetByName("safe")
+	found, wanted := 0, 0
+	buf := make([]byte, 0, codec.MaxLength)
+	for x := uint64(0); x < domain; x += stride {
+		text := alphabet.AppendDigits(buf, x, 4)
+		want, is := seen[string(text)]
+		if is {
+			wanted++
+		}
+		target, state, err := b.Lookup(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state == Live {
+			found++
+		}
+		if (state == Live) != is || is && target.URL != want {
+			t.Fatalf("%s is %v, issued: %v", text, state, is)
+		}
+	}
+	if found != wanted || stride == 1 && found != issued {
+		t.Errorf("%d texts lead somewhere, %d were issued", found, issued)
+	}
+	t.Logf("%d codes issued, %d of %d texts looked up", len(seen), domain/stride, domain)
 }
