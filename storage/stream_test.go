@@ -45,7 +45,7 @@ func entriesOf(t testing.TB, s *Store, id uint64) (n int) {
 // A day is dropped by one small row, whatever it holds; its space comes back, and the other days stay.
 func TestDroppedDaysFreeTheirSpace(t *testing.T) {
 	s := open(t, vfs.NewMem(), SyncNo)
-	const first, entries = 20_000, 30_000
+	const first, entries = 20_000, 10_000
 	for day := range uint32(3) {
 		putDay(t, s, first+day, entries)
 	}

@@ -33,7 +33,7 @@ func arrows() map[string][]string {
 		"curt/codec/weburl":      {},
 
 		"curt/tests":       {}, // test files only
-		"curt/tests/bench": {}, // it runs the program
+		"curt/tests/bench": {"curt/server"}, // it runs the program, and a server whose clock is ahead
 
 		"curt/tests/clients/go": {}, // a client
 

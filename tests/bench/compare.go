@@ -175,8 +175,8 @@ var (
 	wrkRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 )
 
-func wrk(s *server, path string) (float64, float64, error) {
-	out, err := exec.Command("wrk", "-t1", "-c32", fmt.Sprintf("-d%ds", *seconds), "http://"+addr(s.http)+path).CombinedOutput()
+func wrk(s *server, path string, options ...string) (float64, float64, error) {
+	out, err := exec.Command("wrk", append(options, "-t1", "-c32", fmt.Sprintf("-d%ds", *seconds), "http://"+addr(s.http)+path)...).CombinedOutput()
 	n, rate := wrkRequests.FindSubmatch(out), wrkRate.FindSubmatch(out)
 	if err != nil || n == nil || rate == nil {
 		return 0, 0, fmt.Errorf("wrk: %w: %s", err, out)

@@ -2,7 +2,7 @@
 // redirects. Rounds alternate between the two, and what is compared is the servers' own processor time for an operation, as the
 // kernel accounts it: it is steadier than a rate on a machine that does other things too. The table is Markdown.
 //
-//	go run ./tests/bench [-rounds 5] [-seconds 2] [-only NAME] [-links 1000000] [-out FILE]
+//	go run ./tests/bench [-rounds 5] [-seconds 2] [-only NAME] [-links 1000000] [-clicks 1000000] [-out FILE]
 package main
 
 import (
@@ -21,6 +21,7 @@ var (
 	seconds = flag.Int("seconds", 2, "seconds of load in a round")
 	only    = flag.String("only", "", "run the comparisons whose names hold this")
 	links   = flag.Int("links", 1_000_000, "links of the idle and growth measurements; 0 leaves them out")
+	clicked = flag.Int("clicks", 1_000_000, "clicks of the measurement of their space")
 	out     = flag.String("out", "", "write the table to this file too")
 )
 
@@ -44,7 +45,7 @@ func run() error {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
 	r := &report{}
-	for _, c := range comparisons {
+	for _, c := range slices.Concat(comparisons, clickComparisons()) {
 		if !strings.Contains(c.name, *only) {
 			continue
 		}
@@ -61,6 +62,9 @@ func run() error {
 		r.lines = append(r.lines, line)
 	}
 	if err := b.own(r); err != nil {
+		return err
+	}
+	if err := b.clicks(r); err != nil {
 		return err
 	}
 	fmt.Print(r)

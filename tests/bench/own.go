@@ -95,6 +95,11 @@ func folderSize(dir string) (n int64, err error) {
 
 // pipeline sends n SHORTENs at once on one connection and returns the rate until the last reply.
 func pipeline(port, n int, prefix, options string) (float64, error) {
+	return commands(port, n, func(i int) string { return fmt.Sprintf("SHORTEN %s%d%s", prefix, i, options) })
+}
+
+// commands sends n commands at once on one connection, whose replies are strings, and returns the rate until the last reply.
+func commands(port, n int, command func(i int) string) (float64, error) {
 	c, err := net.Dial("tcp", addr(port))
 	if err != nil {
 		return 0, err
@@ -102,7 +107,7 @@ func pipeline(port, n int, prefix, options string) (float64, error) {
 	defer c.Close()
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "SHORTEN %s%d%s\r\n", prefix, i, options)
+		b.WriteString(command(i) + "\r\n")
 	}
 	start := time.Now()
 	failed := make(chan error, 1)

@@ -71,14 +71,19 @@ func (b *bench) curt(args ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{}
+	return b.curtIn(filepath.Join(dir, "data"), args...)
+}
+
+// curtIn starts Curt on a data folder.
+func (b *bench) curtIn(data string, args ...string) (s *server, err error) {
+	s = &server{}
 	if s.port, err = freePort(); err != nil {
 		return nil, err
 	}
 	if s.http, err = freePort(); err != nil {
 		return nil, err
 	}
-	return s, b.start(s, filepath.Join(b.dir, "curt"), append([]string{"serve", "--dir", filepath.Join(dir, "data"), "--resp", addr(s.port), "--http", addr(s.http)}, args...)...)
+	return s, b.start(s, filepath.Join(b.dir, "curt"), append([]string{"serve", "--dir", data, "--resp", addr(s.port), "--http", addr(s.http)}, args...)...)
 }
 
 func (b *bench) redis(args ...string) (*server, error) {
