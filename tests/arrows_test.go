@@ -32,7 +32,7 @@ func arrows() map[string][]string {
 		"curt/codec/ff1":         {},
 		"curt/codec/weburl":      {},
 
-		"curt/tests":       {}, // test files only
+		"curt/tests":       {},              // test files only
 		"curt/tests/bench": {"curt/server"}, // it runs the program, and a server whose clock is ahead
 
 		"curt/tests/clients/go": {}, // a client

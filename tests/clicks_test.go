@@ -3,11 +3,13 @@ package tests
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -353,6 +355,38 @@ func TestGoRedisConsumer(t *testing.T) {
 		if err != nil || info.Length != before+1 || info.LastGeneratedID != last.ID || info.FirstEntry.Values["code"] != "a" {
 			t.Errorf("protocol %d: %+v, %v", proto, info, err)
 		}
+	}
+}
+
+// ioredis follows the stream, blocked as often as not, while people click and the target changes.
+func TestIoredisConsumer(t *testing.T) {
+	requireProgram(t, "node", "npm")
+	n := start(t, func(o *server.Options) { o.Clicks.Interval = 3 * time.Millisecond })
+	n.Must("SHORTEN", "https://example.com/0", "AS", "a")
+	const visits, perTarget = 60, 20
+	command := nodeScript("xread.mjs")(t)
+	host, port, _ := strings.Cut(n.respAddr, ":")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1], host, port, strconv.Itoa(visits))
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it waits", func() bool { return n.Info("blocked_clients") == 1 })
+	var want []string
+	for i := range visits {
+		if i > 0 && i%perTarget == 0 {
+			n.Must("RETARGET", "a", fmt.Sprint("https://example.com/", i))
+		}
+		want = append(want, fmt.Sprintf("%q", n.Must("VISIT", "a", "UA", somebody).text))
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, &complaints)
+	}
+	if got, want := strings.TrimSpace(out.String()), "["+strings.Join(want, ",")+"]"; got != want {
+		t.Errorf("\n got: %s\nwant: %s", got, want)
 	}
 }
 
