@@ -33,13 +33,14 @@ type subcommand struct {
 // subcommands is all the program can do. The first is what it does when none is named.
 func subcommands() []subcommand {
 	place := []string{"config", "dir", "key-file"}
-	importNames := append(slices.Clone(place), "format", "dry-run", "dedup", "base-url", "max-url-bytes", "allow-host", "alphabet", "code-length", "density-limit", "blocked-words",
+	either := append(slices.Clone(place), "resp", "user", "password", "tls", "tls-ca")
+	importNames := append(slices.Clone(either), "format", "dry-run", "dedup", "base-url", "max-url-bytes", "allow-host", "alphabet", "code-length", "density-limit", "blocked-words",
 		"expired-retention", "never-ban", "cache-bytes")
 	return []subcommand{
 		{"serve", "", "answer RESP and HTTP until SIGTERM or SIGINT (the default)", nil, serve},
 		{"rotate-key", "", "add a random key to the ring in the store", place, rotateKey},
 		{"epochs", "", "print the table of epochs: keys, lengths and alphabets of codes", place, printEpochs},
-		{"export", "", "write all links to the standard output, as JSON lines", place, export},
+		{"export", "", "write all links to the standard output, as JSON lines", either, export},
 		{"import", "FILE|-", "bring links in, from an export or from what another shortener exports", importNames, importLinks},
 		{"restore", "BACKUP", "make a data folder of a backup, such that no code and no id is given out again", append(slices.Clone(place), "ahead", "code-length", "density-limit", "snowflake-epoch"), restore},
 		{"check", "", "compare every link with every index, and back; exit code 1 and a list of what does not fit", place, check},

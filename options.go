@@ -29,6 +29,7 @@ type settings struct {
 	ahead  uint64          // restore: how far the counters move
 	format transfer.Format // import
 	dryRun bool            // import
+	target target          // export, import: a running server
 }
 
 // option is one thing that can be set: a flag, a CURT_ variable of the environment, a line of the configuration file.
@@ -120,6 +121,11 @@ func dataOptions() []option {
 	return []option{
 		{"", "format", "NAME", "jsonl", "what FILE holds: jsonl (an export), csv, yourls, shlink, kutt, bitly", format},
 		{"", "dry-run", "", "", "say what would come of it, and write nothing", func(s *settings, _ string) error { s.dryRun = true; return nil }},
+		{"", "resp", "ADDR", "", "work on the server that listens there, on host:port or unix:PATH (none: on the data folder)", text(func(s *settings) *string { return &s.target.addr })},
+		{"", "user", "NAME", "", "log in there as this user (none: the default user)", text(func(s *settings) *string { return &s.target.user })},
+		{"", "password", "PASSWORD", "", "with this password; others can read a flag (none: the variable CURT_PASSWORD)", text(func(s *settings) *string { return &s.target.password })},
+		{"", "tls", "", "", "speak TLS", func(s *settings, _ string) error { s.target.tls = true; return nil }},
+		{"", "tls-ca", "FILE", "", "speak TLS, and trust only these certificates (PEM)", text(func(s *settings) *string { return &s.target.ca })},
 		{"", "ahead", "N", "1000000000", "how far every counter moves, so that what was issued after the backup is not issued again", number64(func(s *settings) *uint64 { return &s.ahead }, 1, 1<<40)},
 	}
 }

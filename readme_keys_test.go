@@ -69,7 +69,9 @@ func (r *reader) stop() {
 func (r *reader) do(command string, says bool) string {
 	r.t.Helper()
 	words := strings.Fields(command)
-	if words[0] == "curt" {
+	if strings.Contains(command, "--resp") {
+		command = strings.ReplaceAll(command, "127.0.0.1:6380", r.server.resp[0])
+	} else if words[0] == "curt" {
 		r.stop()
 	}
 	if words[0] == "curt" && words[1] == "serve" && !says {

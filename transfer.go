@@ -12,13 +12,34 @@ import (
 	"curt/storage"
 )
 
-// export writes all links of a store as JSON lines.
+// export writes all links of a store, or of a running server, as JSON lines.
 func export(s *settings, out io.Writer) error {
+	if s.target.addr != "" {
+		return exportFrom(s, out)
+	}
 	return s.withStore(func(store *storage.Store) error {
 		bar := newBar(store.Links(), "links")
 		defer bar.finish()
 		return transfer.Export(store, s.Codes.Ring, out, bar.add)
 	})
+}
+
+func exportFrom(s *settings, out io.Writer) error {
+	ctx, release := interruptible()
+	defer release()
+	from, err := s.target.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	bar := newBar(-1, "lines")
+	defer bar.finish()
+	return transfer.ExportFrom(ctx, from, out, bar.add)
+}
+
+// interruptible is a context that a signal ends.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 }
 
 // importLinks brings the links of a file into a store. Rows that can't come in are listed on stderr; that is no error.
@@ -31,7 +52,7 @@ func importLinks(s *settings, out io.Writer) error {
 		return err
 	}
 	defer file.Close()
-	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, release := interruptible()
 	defer release()
 	bar := newBar(size, "bytes")
 	o := transfer.ImportOptions{Format: s.format, DryRun: s.dryRun, Refused: func(r transfer.Refusal) {
@@ -46,8 +67,16 @@ func importLinks(s *settings, out io.Writer) error {
 	return transfer.WriteSummary(out, sum, s.dryRun)
 }
 
-// importInto opens the store of --dir, or makes it. A dry run into a folder that has none works on a store in memory.
+// importInto goes to a running server, or opens the store of --dir, or makes it. A dry run into a folder that has none works on a store in memory.
 func (s *settings) importInto(ctx context.Context, from io.Reader, o transfer.ImportOptions) (sum transfer.Summary, err error) {
+	if s.target.addr != "" {
+		to, err := s.target.dial(ctx)
+		if err != nil {
+			return sum, err
+		}
+		defer to.Close()
+		return transfer.ImportTo(ctx, to, from, o)
+	}
 	s.Logger = quietLogger()
 	run := func(store *storage.Store) error {
 		sum, err = transfer.Import(ctx, store, s.LinkOptions(), from, o)

@@ -162,7 +162,7 @@ func newRunID() string {
 // families are all commands, a group each.
 func families() [][]*command {
 	return [][]*command{linkCommands(), editCommands(), listCommands(), banCommands(), clickCommands(), streamCommands(), stringCommands(), genericCommands(), connectionCommands(), serverCommands(), idCommands(),
-		transactionCommands(), pubsubCommands(), monitorCommands(), aclCommands()}
+		transactionCommands(), pubsubCommands(), monitorCommands(), aclCommands(), transferCommands()}
 }
 
 // Links is the service itself, for programs that embed Curt. A change is durable once Durable returns.

@@ -16,7 +16,7 @@ func arrows() map[string][]string {
 	return map[string][]string{
 		"curt": {"curt/server", "curt/server/link", "curt/server/transfer", "curt/codec", "curt/codec/weburl", "curt/storage"},
 
-		"curt/server":             {"curt/server/acl", "curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
+		"curt/server":             {"curt/server/acl", "curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/transfer", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
 		"curt/server/resp":        {},
 		"curt/server/acl":         {},
 		"curt/server/web":         {"curt/server/link", "curt/storage"},

@@ -46,7 +46,7 @@ func Adopt(store *storage.Store, o Options, h Head, dry bool) (*Adoption, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOtherStore, err)
 	}
-	a := &Adoption{store: store, opts: o, table: table, reserved: h.Counters[linkSegment]}
+	a := &Adoption{store: store, opts: o, table: table, reserved: h.Counters[LinkCounter]}
 	return a, a.takeHead(h, dry)
 }
 
@@ -55,7 +55,7 @@ func (a *Adoption) takeHead(h Head, dry bool) error {
 	if err != nil {
 		return err
 	}
-	unused := len(own.Epochs) == 0 || own.Counters[linkSegment] == 0 && a.store.Links() == 0
+	unused := len(own.Epochs) == 0 || own.Counters[LinkCounter] == 0 && a.store.Links() == 0
 	if !unused && !continues(own, h) {
 		return ErrOtherStore
 	}
@@ -83,7 +83,7 @@ func (a *Adoption) takeHead(h Head, dry bool) error {
 
 // continues reports that every id of h means the same in own.
 func continues(own, h Head) bool {
-	if len(own.Epochs) < len(h.Epochs) || own.Counters[linkSegment] < h.Counters[linkSegment] {
+	if len(own.Epochs) < len(h.Epochs) || own.Counters[LinkCounter] < h.Counters[LinkCounter] {
 		return false
 	}
 	for i, row := range h.Epochs {
@@ -95,7 +95,7 @@ func continues(own, h Head) bool {
 		return true
 	}
 	next, err := codec.ParseEpoch(own.Epochs[len(h.Epochs)])
-	return err == nil && next.First > h.Counters[linkSegment]
+	return err == nil && next.First > h.Counters[LinkCounter]
 }
 
 // Adopted is a link as the other store has it.

@@ -146,8 +146,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("link 2 is hinted at by a dedup key and is not plain", func(b *bench, tx *storage.Tx) { tx.PutDedup(makeKey("", url(2)), 2) })
 	f("leads to link 77, which does not exist", func(b *bench, tx *storage.Tx) { tx.PutDedup([16]byte{1}, 77) })
 	f("which is also a name", func(b *bench, tx *storage.Tx) { tx.PutName(b.codes.code(1), 2) })
-	f("which does not decode to it", func(b *bench, tx *storage.Tx) { tx.SetCounter(linkSegment, 0) })
-	f("link 5 has an id above the reserved 4", func(b *bench, tx *storage.Tx) { tx.SetCounter(linkSegment, 4) })
+	f("which does not decode to it", func(b *bench, tx *storage.Tx) { tx.SetCounter(LinkCounter, 0) })
+	f("link 5 has an id above the reserved 4", func(b *bench, tx *storage.Tx) { tx.SetCounter(LinkCounter, 4) })
 	f("link 2 has neither a code nor a name", func(b *bench, tx *storage.Tx) { put(b, tx, 2, func(l *storage.Link) { l.Name = "" }) })
 	f("link 1 is reserved and has a target", func(b *bench, tx *storage.Tx) { put(b, tx, 1, func(l *storage.Link) { l.Flags |= storage.Reserved }) })
 	f("link 1 has 3 visits and 1 bots in all, 2 and 1 in its buckets", func(b *bench, tx *storage.Tx) {

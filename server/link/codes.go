@@ -14,9 +14,11 @@ import (
 	"curt/storage"
 )
 
-// The segment of the links' ids and the names of the settings that were last asked for.
+// LinkCounter is the counter of the links' ids.
+const LinkCounter = "links"
+
+// Names of the settings that were last asked for.
 const (
-	linkSegment     = "links"
 	settingKey      = "key"
 	settingLength   = "code-length"
 	settingAlphabet = "alphabet"
@@ -96,7 +98,7 @@ func (c *codes) create() error {
 			tx.PutSetting(settingActive, want.key)
 		}
 		tx.PutEpoch(0, row)
-		tx.SetCounter(linkSegment, 0)
+		tx.SetCounter(LinkCounter, 0)
 		want.put(tx)
 		return nil
 	})
@@ -121,7 +123,7 @@ func (c *codes) load() error {
 	if err != nil {
 		return fmt.Errorf("the keys do not fit the store's codes: %w", err)
 	}
-	reserved, err := c.store.Counter(linkSegment)
+	reserved, err := c.store.Counter(LinkCounter)
 	if err != nil {
 		return fmt.Errorf("read counter: %w", err)
 	}
@@ -202,7 +204,7 @@ func (c *codes) reserve(n uint64) (idalloc.Block, error) {
 		return idalloc.Block{}, ErrExhausted
 	}
 	err = durably(c.store, func(tx *storage.Tx) error {
-		tx.SetCounter(linkSegment, block.Last)
+		tx.SetCounter(LinkCounter, block.Last)
 		if !opens {
 			return nil
 		}

@@ -36,7 +36,7 @@ func Epochs(store *storage.Store, ring *codec.Ring) (rows []EpochInfo, asked Cod
 	if err != nil {
 		return nil, asked, false, err
 	}
-	reserved, err := store.Counter(linkSegment)
+	reserved, err := store.Counter(LinkCounter)
 	if err != nil {
 		return nil, asked, false, err
 	}

@@ -48,7 +48,7 @@ func MoveAhead(store *storage.Store, o Options, by uint64) (Ahead, error) {
 		return Ahead{}, err
 	}
 	counters := movedCounters(head.Counters, o, by)
-	counters[linkSegment] = row.First // unused: an epoch without any id could not be followed by another
+	counters[LinkCounter] = row.First // unused: an epoch without any id could not be followed by another
 	err = durably(store, func(tx *storage.Tx) error {
 		for name, v := range counters {
 			tx.SetCounter(name, v)

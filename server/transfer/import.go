@@ -36,8 +36,7 @@ type Summary struct {
 	AsNames   int64 // generated codes of another store that came in as names
 	CodesLost int64 // links that came in by one of their codes, and without another
 	TitlesCut int64
-	Unsent    int64 // rows with dates or counts that the way in does not take
-	Adopted   bool  // the store took over ids and codes
+	Adopted   bool // the store took over ids and codes
 	// NotAdopted is why it did not take over those of an export.
 	NotAdopted error
 }
@@ -89,7 +88,6 @@ type item struct {
 	// Beside the link itself:
 	asName bool  // its generated code came in as a name
 	lost   error // one more of its codes did not
-	unsent bool
 }
 
 // importBatch is how many rows go the way together.
@@ -204,9 +202,6 @@ func (s *Summary) count(i *item, o *ImportOptions) {
 	}
 	if i.row != nil && i.row.titleCut {
 		s.TitlesCut++
-	}
-	if i.unsent {
-		s.Unsent++
 	}
 	if i.lost != nil {
 		s.CodesLost++

@@ -105,6 +105,41 @@ func unknownType(name string) error {
 
 // incoming are the links that a row makes: the first is the link itself, each more has another of its codes.
 func (r *row) incoming() ([]*link.Incoming, error) {
+	var list []*link.Incoming
+	for _, single := range r.singles() {
+		in, err := single.incoming()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	return list, nil
+}
+
+// singles are the row as links that have one code each, which is a name. Only the first has what was counted.
+func (r *row) singles() []Record {
+	first := r.Record
+	first.Code = ""
+	list := []Record{first}
+	codes := slices.Clone(r.more)
+	if r.Code != "" {
+		codes = append(codes, r.Code)
+	}
+	for _, code := range codes {
+		if list[0].Alias == "" {
+			list[0].Alias, list[0].Source, list[0].Request = code, sourceNames[storage.SourceImport], ""
+		} else if code != list[0].Alias {
+			other := list[0]
+			other.Alias, other.Source, other.Request = code, sourceNames[storage.SourceImport], ""
+			other.Visits, other.Bots, other.Last, other.Granted, other.Hours, other.Days, other.Months = 0, 0, 0, 0, nil, nil, nil
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// incoming is the link that a record without a generated code makes.
+func (r *Record) incoming() (*link.Incoming, error) {
 	l, err := r.link()
 	if err != nil {
 		return nil, err
@@ -117,25 +152,9 @@ func (r *row) incoming() ([]*link.Incoming, error) {
 		Source: l.Source, Created: l.Created, Ended: l.Ended, UsedUp: l.Flags&storage.UsedUp != 0, Reserved: l.Flags&storage.Reserved != 0,
 		Banned: l.BannedAt, Reason: l.BanReason,
 	}
-	if in.History, err = r.history(); err != nil {
-		return nil, err
-	}
 	if l.Name != "" {
 		in.Print = l.Fingerprint
 	}
-	codes := slices.Clone(r.more)
-	if r.Code != "" {
-		codes = append(codes, r.Code)
-	}
-	list := []*link.Incoming{in}
-	for _, code := range codes {
-		if in.Alias == "" {
-			in.Alias, in.HasAlias, in.Source = code, true, storage.SourceImport
-		} else if code != in.Alias {
-			other := *in
-			other.Alias, other.Source, other.Print, other.History = code, storage.SourceImport, nil, storage.History{}
-			list = append(list, &other)
-		}
-	}
-	return list, nil
+	in.History, err = r.history()
+	return in, err
 }

@@ -26,7 +26,6 @@ func WriteSummary(w io.Writer, s Summary, dry bool) error {
 	line(s.There, "%d were there already.")
 	line(s.CodesLost, "%d links came in without one of their codes.")
 	line(s.TitlesCut, "%d titles were cut.")
-	line(s.Unsent, "%d rows had dates or counts that this way in does not take.")
 	if dry {
 		fmt.Fprintln(w, "Nothing was written.")
 	}
