@@ -1,10 +1,15 @@
 package tests
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"html"
+	"strconv"
 	"strings"
 	"testing"
+
+	"curt/server/transfer"
 )
 
 // entry is one way by which a URL gets into the store. put returns the code that now leads to it, or an error reply.
@@ -38,11 +43,89 @@ func entries() []entry {
 			n.Must("SHORTEN", "https://before.example.com/", "AS", fresh)
 			return fresh, n.Do("RETARGET", fresh, url)
 		}},
+		{"import of CSV", func(n *node, fresh, url string) (string, reply) {
+			return fresh, n.importRow(transfer.CSV, "url,alias\n\""+strings.ReplaceAll(url, `"`, `""`)+"\","+fresh+"\n")
+		}},
+		{"import of JSON lines", func(n *node, fresh, url string) (string, reply) {
+			return fresh, n.importRow(transfer.JSONL, `{"url":`+jsonText(url)+`,"alias":"`+fresh+`","title":"t"}`)
+		}},
+		{"import from Bitly", func(n *node, fresh, url string) (string, reply) {
+			return fresh, n.importRow(transfer.Bitly, `{"links":[{"id":"bit.ly/`+fresh+`","long_url":`+jsonText(url)+`}]}`)
+		}},
+		{"IMPORT", func(n *node, fresh, url string) (string, reply) {
+			r := n.Do("IMPORT", `{"url":`+jsonText(url)+`,"alias":"`+fresh+`","visits":3}`)
+			if len(r.list) == 1 {
+				r = r.list[0]
+			}
+			return fresh, r
+		}},
 		{"SET on a link", func(n *node, fresh, url string) (string, reply) {
 			n.Must("SHORTEN", "https://before.example.com/", "AS", fresh)
 			return fresh, n.Do("SET", fresh, url)
 		}},
 	}
+}
+
+// jsonText writes a text as JSON that leaves every byte as it is, which encoding/json does not.
+func jsonText(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c < ' ' || c == '"' || c == '\\' {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// toNode lets transfer speak to the node.
+type toNode struct{ n *node }
+
+// Do implements transfer.Remote.
+func (t toNode) Do(_ context.Context, words ...any) (any, error) {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = fmt.Sprintf("%s", w)
+	}
+	return plain(t.n.Do(texts...))
+}
+
+// plain is a reply as transfer.Remote has it.
+func plain(r reply) (any, error) {
+	if r.isError() {
+		return nil, errors.New(r.text)
+	}
+	if r.kind == ':' {
+		return strconv.ParseInt(r.text, 10, 64)
+	}
+	if r.kind != '*' {
+		return r.text, nil
+	}
+	list := make([]any, len(r.list))
+	for i, one := range r.list {
+		v, err := plain(one)
+		if err != nil {
+			v = err
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// importRow brings in a file of one row. The reply is how it was refused, or what was counted.
+func (n *node) importRow(format transfer.Format, text string) (r reply) {
+	n.tb.Helper()
+	sum, err := transfer.ImportTo(n.tb.Context(), toNode{n}, strings.NewReader(text), transfer.ImportOptions{
+		Format: format, Now: n.clock.Now, Refused: func(f transfer.Refusal) { r = reply{kind: '-', text: transfer.Explain(f.Err)} },
+	})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	if sum.Imported+sum.Refused != 1 {
+		n.tb.Errorf("%q: %+v", text, sum)
+	}
+	return r
 }
 
 // wantTarget checks that a code leads to exactly these bytes, whoever asks.

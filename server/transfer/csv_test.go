@@ -58,7 +58,7 @@ func TestCSVLines(t *testing.T) {
 		"line 2: a quote is not closed", "line 3: b https://b.example/ 0 0 0", "line 4: c https://c.example/ 0 0 0")
 	f("url,title\nhttps://a.example/,5\" disk\nhttps://b.example/,\nhttps://c.example/,3\" disk\nhttps://d.example/,\n",
 		"line 2: bare \" in non-quoted-field", "line 3: https://b.example/ 0 0 0", "line 4: a quote is not closed", "line 5: https://d.example/ 0 0 0")
-	f("url,alias\nhttps://a.example/,a,b\n,c\nhttps://d.example/,d\n", "line 2: it has 3 columns, the header has 2", "line 3: there is no URL", "line 4: d https://d.example/ 0 0 0")
+	f("url,alias\nhttps://a.example/,a,b\n,c\nhttps://d.example/,d\n", "line 2: it has 3 columns, the header has 2", "line 3: c  0 0 0", "line 4: d https://d.example/ 0 0 0")
 	f("", "the file is empty: it should begin with a header as url,alias,title")
 	f("link,alias\n", `the header "link,alias" names no column with URLs: url`)
 	f("url\n")

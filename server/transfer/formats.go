@@ -101,10 +101,7 @@ type value struct {
 	list  []string // of JSON, instead of text
 }
 
-var (
-	errNoURL    = errors.New("there is no URL")
-	errPassword = errors.New("the link asks for a password, which Curt can't")
-)
+var errPassword = errors.New("the link asks for a password, which Curt can't")
 
 // newRow makes a row of its values. Of two values for one field the later counts, and a code goes before a URL that ends in one.
 func newRow(values []value, now int64) (*row, error) {
@@ -117,9 +114,6 @@ func newRow(values []value, now int64) (*row, error) {
 	}
 	if r.Alias == "" {
 		r.Alias = short
-	}
-	if r.URL == "" {
-		return nil, errNoURL
 	}
 	if r.Visits == 0 && r.Bots == 0 {
 		r.Visits = r.total

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // jsonSource finds links in JSON, however it nests them: every object that has a URL under one of the format's names is one. It reads
@@ -62,7 +64,13 @@ func (s *jsonSource) next() (raw any, place string, err error) {
 	return values, "record " + strconv.Itoa(s.number), nil
 }
 
-func (s *jsonSource) decode(raw any) (*row, error) { return newRow(raw.([]value), s.now) }
+func (s *jsonSource) decode(raw any) (*row, error) {
+	r, err := newRow(raw.([]value), s.now)
+	if err == nil && strings.ContainsRune(r.URL, utf8.RuneError) {
+		return nil, errUTF8 // this is what the decoder puts for bytes that are none
+	}
+	return r, err
+}
 
 // top is the innermost object or array, nil outside of all.
 func (s *jsonSource) top() *object {
@@ -115,10 +123,10 @@ func scalar(token json.Token) string {
 
 // put ends a key of an object with its value.
 func (s *jsonSource) put(o *object, v value) {
+	o.link = o.link || s.columns[o.key] == fieldURL // an empty URL is one that will be refused
 	if v.text != "" || len(v.list) > 0 {
 		if v.field = s.columns[o.key]; v.field != fieldNone {
 			o.values = append(o.values, v)
-			o.link = o.link || v.field == fieldURL
 		}
 		if v.field = s.columns[o.path+o.key]; v.field != fieldNone && o.path != "" {
 			o.outer = append(o.outer, v)

@@ -5,7 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
+
+	"curt/codec/weburl"
 )
+
+// errUTF8 refuses what JSON's decoder would change without a word. It is mostly a URL that is to blame.
+var errUTF8 error = &weburl.Error{Reason: weburl.BadUTF8, Explanation: "the row is not valid UTF-8"}
 
 // lineSource reads JSON lines: an export, or links that somebody wrote in its manner.
 type lineSource struct{ lines }
@@ -24,6 +30,9 @@ func (s *lineSource) next() (raw any, place string, err error) {
 
 func (s *lineSource) decode(raw any) (*row, error) {
 	r := &row{}
+	if !utf8.Valid(raw.([]byte)) {
+		return nil, errUTF8
+	}
 	d := json.NewDecoder(bytes.NewReader(raw.([]byte)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r.Record); err != nil {

@@ -14,9 +14,9 @@ func ImportLines(ctx context.Context, links *link.Service, lines [][]byte, may f
 	var source lineSource
 	for n, line := range lines {
 		i := &item{}
-		if i.row, i.err = source.decode(line); i.err != nil {
+		if i.row, i.err = source.decode(line); i.err != nil && i.err != errUTF8 {
 			i.err = &link.ArgError{Text: i.err.Error()}
-		} else if may != nil {
+		} else if i.err == nil && may != nil {
 			i.err = i.row.mayTake(may)
 		}
 		items[n] = i

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Remote is a running server: Do sends it a command. Errors within an array are elements of it.
@@ -91,10 +92,7 @@ func (s *remoteSink) prepare(items []*item) any {
 		}
 		i.asName = i.row.Type == "" && i.row.Code != ""
 		for n, single := range i.row.singles() {
-			line, err := single.Line()
-			if err == nil && len(line) > sentLine {
-				err = errors.New("the row is too long to be sent: import it with --dir")
-			}
+			line, err := single.toSend()
 			if err != nil {
 				i.err = err
 				break
@@ -103,6 +101,20 @@ func (s *remoteSink) prepare(items []*item) any {
 		}
 	}
 	return list
+}
+
+// toSend is the record's line, unless it would not arrive as it is.
+func (r *Record) toSend() ([]byte, error) {
+	for _, text := range append([]string{r.URL, r.Alias, r.Title, r.Tenant, r.Creator, r.Reason, r.Host}, r.Tags...) {
+		if !utf8.ValidString(text) {
+			return nil, errUTF8
+		}
+	}
+	line, err := r.Line()
+	if err == nil && len(line) > sentLine {
+		err = errors.New("the row is too long to be sent: import it with --dir")
+	}
+	return line, err
 }
 
 func (s *remoteSink) commit(ctx context.Context, prepared any) error {
