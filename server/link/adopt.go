@@ -206,7 +206,16 @@ func (a *Adoption) BanName(name string) error {
 }
 
 // BanTarget bans a target of a tenant.
-func (a *Adoption) BanTarget(b storage.Ban) error { return banTarget(a.store, b) }
+func (a *Adoption) BanTarget(b storage.Ban) error {
+	if err := checkBannedTarget(b); err != nil {
+		return err
+	}
+	_, err := a.store.Update(func(tx *storage.Tx) error {
+		tx.PutBannedTarget(makeKey(b.Tenant, b.Target), b)
+		return nil
+	})
+	return err
+}
 
 // BanHost bans a host.
 func (a *Adoption) BanHost(host string, b storage.Ban) error {

@@ -115,6 +115,9 @@ func (e *engine) refuseBanned(r *storage.Reader, strict dedupKey, target string)
 	if e.hosts.covers(weburl.Host(target)) {
 		return ErrBanned
 	}
+	if !e.bans.maybe(strict[:]) {
+		return nil
+	}
 	_, banned, err := r.BannedTarget(strict)
 	if err != nil {
 		return err
@@ -123,6 +126,13 @@ func (e *engine) refuseBanned(r *storage.Reader, strict dedupKey, target string)
 		return ErrBanned
 	}
 	return nil
+}
+
+// banTarget bans what a link leads to, for its tenant.
+func (e *engine) banTarget(tx *storage.Tx, b storage.Ban) {
+	key := makeKey(b.Tenant, b.Target)
+	e.add(&e.bans, string(key[:]))
+	tx.PutBannedTarget(key, b)
 }
 
 // Ban closes a link and its target: the very next look-up says Banned, and no new link of the tenant can lead there.
@@ -144,7 +154,7 @@ func (s *Service) Ban(code, reason string) error {
 			return nil
 		}
 		if l.Target != "" {
-			c.tx.PutBannedTarget(makeKey(l.Tenant, l.Target), storage.Ban{Reason: l.BanReason, Since: l.BannedAt, Tenant: l.Tenant, Target: l.Target})
+			c.banTarget(c.tx, storage.Ban{Reason: l.BanReason, Since: l.BannedAt, Tenant: l.Tenant, Target: l.Target})
 		}
 		return c.save(old, &l)
 	})

@@ -117,6 +117,7 @@ func (s *Service) alone(fn func(*change) error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.alones.Add(1)
 	c := &change{engine: s.engine, by: s.by, now: s.millis()}
 	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
 	if err != nil {

@@ -20,6 +20,7 @@ func (s *Service) Exec(ctx context.Context, ids int, fn func(*Service) error) er
 	defer func() { s.spare.put(c.ids) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.alones.Add(1)
 	c.now = s.millis()
 	c.tx = s.store.Begin()
 	committed := false

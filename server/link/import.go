@@ -219,7 +219,7 @@ func (p *plan) dress(c *change, l *storage.Link) {
 		l.Flags |= storage.Banned
 		l.BannedAt, l.BanReason = in.Banned, in.Reason
 		if l.Target != "" {
-			c.tx.PutBannedTarget(p.keys.strict, storage.Ban{Since: l.BannedAt, Reason: l.BanReason, Tenant: l.Tenant, Target: l.Target})
+			c.banTarget(c.tx, storage.Ban{Since: l.BannedAt, Reason: l.BanReason, Tenant: l.Tenant, Target: l.Target})
 		}
 	}
 	if p.again() {
@@ -272,15 +272,18 @@ func (s *Service) ImportTombstone(name string) error {
 }
 
 // ImportBannedTarget bans a target of a tenant.
-func (s *Service) ImportBannedTarget(b storage.Ban) error { return banTarget(s.store, b) }
+func (s *Service) ImportBannedTarget(b storage.Ban) error {
+	if err := checkBannedTarget(b); err != nil {
+		return err
+	}
+	var set stripeSet
+	set.key(makeKey(b.Tenant, b.Target))
+	return s.apply(&set, func(c *change) error { c.banTarget(c.tx, b); return nil })
+}
 
-func banTarget(store *storage.Store, b storage.Ban) error {
+func checkBannedTarget(b storage.Ban) error {
 	if b.Target == "" {
 		return &ArgError{"a banned target must not be empty"}
 	}
-	_, err := store.Update(func(tx *storage.Tx) error {
-		tx.PutBannedTarget(makeKey(b.Tenant, b.Target), b)
-		return nil
-	})
-	return err
+	return nil
 }

@@ -73,7 +73,8 @@ type engine struct {
 	log       *slog.Logger
 	codes     *codes
 	ids       *ids
-	names     nameFilters
+	names     filter // all names
+	bans      filter // the keys of all banned targets
 	hosts     *hostBans
 	cache     *otter.Cache[string, *Target]
 	source    *loader
@@ -87,14 +88,15 @@ type engine struct {
 
 	mu      sync.RWMutex // writers share it; Exec, BanHost and Flush hold it alone; readers never touch it
 	stripes stripes
+	alones  atomic.Uint64 // changes that were made under mu alone and have ended
 	spare   spareIDs
 
 	stop   context.CancelFunc
 	done   sync.WaitGroup
-	refill chan struct{} // the name filter is full
+	refill chan struct{} // a filter is full
 }
 
-// Open loads the epochs, the host bans and, in the background, the name filter.
+// Open loads the epochs, the host bans and, in the background, the filters.
 func Open(store *storage.Store, o Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -139,7 +141,7 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
-	e.done.Go(func() { e.maintainFilter(ctx) })
+	e.done.Go(func() { e.maintainFilters(ctx) })
 	s := &Service{engine: e}
 	e.done.Go(func() { s.maintainLives(ctx) })
 	return s, nil
@@ -183,25 +185,21 @@ func (s *Service) Count() (int64, error) {
 }
 
 // FilterReady reports that look-ups of unknown names are answered from memory.
-func (s *Service) FilterReady() bool { p := s.names.pair.Load(); return p != nil && p.now != nil }
+func (s *Service) FilterReady() bool { return s.names.ready() }
 
 const filterDaily = 24 * time.Hour
 
-// maintainFilter builds the name filter at once, again when it is full, and daily (deleted names leave bits behind).
-func (e *engine) maintainFilter(ctx context.Context) {
-	//lint:ignore SA2001 the empty section waits for all writers
-	barrier := func() { e.mu.Lock(); e.mu.Unlock() }
+// maintainFilters builds the filters at once, again when one is full, and daily (what was deleted leaves bits behind).
+func (e *engine) maintainFilters(ctx context.Context) {
 	timer := time.NewTicker(filterDaily)
 	defer timer.Stop()
 	for {
-		err := e.names.rebuild(e.store.Links(), barrier, func(fn func(string) bool) error {
-			return e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && fn(name) })
-		})
+		err := cmp.Or(e.filterNames(ctx), e.filterBans(ctx))
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			e.log.Error("name filter", "err", err)
+			e.log.Error("filter", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -212,9 +210,36 @@ func (e *engine) maintainFilter(ctx context.Context) {
 	}
 }
 
-func (e *engine) addName(name string) {
-	e.names.add(name)
-	if e.names.full() {
+func (e *engine) filterNames(ctx context.Context) error {
+	return e.names.rebuild(e.store.Links(), e.barrier, func(add func(string) bool) error {
+		return e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && add(name) })
+	})
+}
+
+func (e *engine) filterBans(ctx context.Context) error {
+	each := func(add func(string) bool) error {
+		return e.store.EachBannedTarget(dedupKey{}, func(key dedupKey, _ storage.Ban) bool { return ctx.Err() == nil && add(string(key[:])) })
+	}
+	var n int64
+	if err := each(func(string) bool { n++; return true }); err != nil {
+		return err
+	}
+	return e.bans.rebuild(n, e.barrier, each)
+}
+
+// barrier waits for every change that has begun.
+func (e *engine) barrier() {
+	//lint:ignore SA2001 the empty section waits for all writers
+	e.mu.Lock()
+	e.mu.Unlock()
+}
+
+func (e *engine) addName(name string) { e.add(&e.names, name) }
+
+// add enters a key that is about to be committed: a filter's "no" must never be wrong.
+func (e *engine) add(f *filter, key string) {
+	f.add(key)
+	if f.full() {
 		select {
 		case e.refill <- struct{}{}:
 		default:

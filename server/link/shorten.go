@@ -122,6 +122,7 @@ type plan struct {
 	plain  bool
 	dedup  Dedup
 	print  []byte // fingerprint of an alias request
+	seen   uint64 // changesOf the keys before they were looked up
 
 	kind CodeKind
 	id   uint64
@@ -180,15 +181,28 @@ func (s *Service) prepare(p *plan) (done bool, err error) {
 		p.name, p.text = p.req.Alias, p.req.Alias
 		p.print = fingerprint(p.target, p.req.Words)
 	}
-	if err := s.refuseBanned(s.reader(), p.keys.strict, p.target); err != nil {
-		return false, err
-	}
-	l, err := s.duplicate(s.reader(), p)
+	p.seen = s.changesOf(&p.keys)
+	l, err := s.look(s.reader(), p)
 	if err != nil || l == nil {
 		return false, err
 	}
 	p.out.Code = s.codeOf(l)
 	return true, nil
+}
+
+// look refuses a banned target, and returns the link that p may share, nil when there is none.
+func (s *Service) look(r *storage.Reader, p *plan) (*storage.Link, error) {
+	if p.in == nil || p.in.Banned == 0 {
+		if err := s.refuseBanned(r, p.keys.strict, p.target); err != nil {
+			return nil, err
+		}
+	}
+	return s.duplicate(r, p)
+}
+
+// looked reports that what look found in prepare, no ban and no link, is still so.
+func (s *Service) looked(p *plan) bool {
+	return s.batch == nil && p.in == nil && s.changesOf(&p.keys) == p.seen
 }
 
 func fingerprint(target string, words []byte) []byte {
@@ -287,18 +301,15 @@ func (s *Service) make(c *change, run *run, p *plan) (string, error) {
 			return same.out.Code, nil
 		}
 	}
-	if p.in == nil || p.in.Banned == 0 {
-		if err := s.refuseBanned(&c.tx.Reader, p.keys.strict, p.target); err != nil {
+	if !s.looked(p) {
+		l, err := s.look(&c.tx.Reader, p)
+		if err != nil {
 			return "", err
 		}
-	}
-	l, err := s.duplicate(&c.tx.Reader, p)
-	if err != nil {
-		return "", err
-	}
-	if l != nil {
-		p.there = true
-		return s.codeOf(l), nil
+		if l != nil {
+			p.there = true
+			return s.codeOf(l), nil
+		}
 	}
 	same, err := s.claim(c, run, p)
 	if same || err != nil {

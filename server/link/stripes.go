@@ -3,6 +3,7 @@ package link
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -11,14 +12,20 @@ const stripeCount = 1024
 
 // stripes serialise changes that touch the same text, id or dedup key. A change names all it needs
 // first and takes them at once in ascending order, so that no two changes wait for each other in a ring.
-type stripes [stripeCount]sync.Mutex
+type stripes [stripeCount]stripe
+
+type stripe struct {
+	sync.Mutex
+	changes atomic.Uint64 // that have ended
+}
 
 // stripeSet collects the stripes of one change. The zero value is empty.
 type stripeSet struct{ list []uint16 }
 
-func (s *stripeSet) add(kind byte, b []byte) {
-	h := xxhash.Sum64(b) + uint64(kind)*0x9e3779b97f4a7c15
-	s.list = append(s.list, uint16(h%stripeCount))
+func (s *stripeSet) add(kind byte, b []byte) { s.list = append(s.list, stripeOf(kind, b)) }
+
+func stripeOf(kind byte, b []byte) uint16 {
+	return uint16((xxhash.Sum64(b) + uint64(kind)*0x9e3779b97f4a7c15) % stripeCount)
 }
 
 func (s *stripeSet) text(t string)  { s.add('t', []byte(t)) }
@@ -38,6 +45,13 @@ func (s *stripes) lock(set *stripeSet) {
 
 func (s *stripes) unlock(set *stripeSet) {
 	for _, i := range set.list {
+		s[i].changes.Add(1)
 		s[i].Unlock()
 	}
+}
+
+// changesOf is a number that grows with every change that touches one of the keys. Taken before a look without locks, and found the
+// same under them, it says that what was seen still holds.
+func (e *engine) changesOf(keys *dedupKeys) uint64 {
+	return e.alones.Load() + e.stripes[stripeOf('k', keys.strict[:])].changes.Load() + e.stripes[stripeOf('k', keys.loose[:])].changes.Load()
 }
