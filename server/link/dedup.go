@@ -56,6 +56,9 @@ func (s *Service) duplicate(r *storage.Reader, p *plan) (*storage.Link, error) {
 }
 
 func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(target string) bool) (*storage.Link, error) {
+	if !s.hints.maybe(key[:]) {
+		return nil, nil
+	}
 	id, ok, err := r.Dedup(key)
 	if err != nil || !ok {
 		return nil, err
@@ -69,6 +72,12 @@ func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(targe
 		return nil, nil
 	}
 	return &l, nil
+}
+
+// hintAt makes a dedup key lead to a link.
+func (c *change) hintAt(key dedupKey, id uint64) {
+	c.add(&c.hints, string(key[:]))
+	c.tx.PutDedup(key, id)
 }
 
 // unplain takes a link out of what plain requests may share; every edit that makes it somebody's own does so.

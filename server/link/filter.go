@@ -10,10 +10,11 @@ const (
 	filterBitsPerKey = 10
 	filterProbes     = 7 // 0.8 % false maybes at 10 bits a key
 	filterMinKeys    = 1 << 16
+	filterMaxKeys    = 1 << 27 // 160 MiB; with more keys "maybe" is said more often
 	wordsPerBlock    = 8 // one cache line
 )
 
-// bloom is a blocked Bloom filter over keys of one kind: names, or the keys of banned targets (Putze, Sanders, Singler 2007: each
+// bloom is a blocked Bloom filter over keys of one kind: names, dedup keys, banned targets (Putze, Sanders, Singler 2007: each
 // key's bits share one cache line). "No" is no; on "maybe" the store is asked. Bits are set before a key is committed and
 // never cleared. Safe for concurrent use.
 type bloom struct {
@@ -23,7 +24,7 @@ type bloom struct {
 }
 
 func newBloom(keys int64) *bloom {
-	limit := max(keys*2, filterMinKeys)
+	limit := min(max(keys*2, filterMinKeys), filterMaxKeys)
 	return &bloom{limit: limit, blocks: make([][wordsPerBlock]atomic.Uint64, limit*filterBitsPerKey/(wordsPerBlock*64)+1)}
 }
 
@@ -50,7 +51,7 @@ func (f *bloom) maybe(key []byte) bool {
 }
 
 // full reports that the filter holds more keys than it was made for, so that a larger one is due.
-func (f *bloom) full() bool { return f.keys.Load() > f.limit }
+func (f *bloom) full() bool { return f.keys.Load() > f.limit && f.limit < filterMaxKeys }
 
 // filterPair is the filter in use and, while it is being rebuilt, the next one.
 type filterPair struct{ now, next *bloom }
@@ -87,6 +88,9 @@ func (f *filter) rebuild(keys int64, barrier func(), each func(fn func(key strin
 	old := f.pair.Load()
 	if old == nil {
 		old = &filterPair{}
+	}
+	if old.now != nil {
+		keys = max(keys, old.now.keys.Load())
 	}
 	next := newBloom(keys)
 	f.pair.Store(&filterPair{now: old.now, next: next})

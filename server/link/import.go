@@ -183,7 +183,11 @@ func importKeyOf(l *storage.Link) (dedupKey, bool) {
 
 // findAgain returns the link that the same row made.
 func (s *Service) findAgain(r *storage.Reader, p *plan) (*storage.Link, error) {
-	id, ok, err := r.Dedup(importKey(p.tenant, p.print))
+	key := importKey(p.tenant, p.print)
+	if !s.hints.maybe(key[:]) {
+		return nil, nil
+	}
+	id, ok, err := r.Dedup(key)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -223,7 +227,7 @@ func (p *plan) dress(c *change, l *storage.Link) {
 		}
 	}
 	if p.again() {
-		c.tx.PutDedup(importKey(l.Tenant, l.Fingerprint), l.ID)
+		c.hintAt(importKey(l.Tenant, l.Fingerprint), l.ID)
 	}
 	in.remember(c, l)
 }

@@ -74,7 +74,8 @@ type engine struct {
 	codes     *codes
 	ids       *ids
 	names     filter // all names
-	bans      filter // the keys of all banned targets
+	hints     filter // all dedup keys
+	bans      filter // the dedup keys of all banned targets
 	hosts     *hostBans
 	cache     *otter.Cache[string, *Target]
 	source    *loader
@@ -193,32 +194,50 @@ const filterDaily = 24 * time.Hour
 func (e *engine) maintainFilters(ctx context.Context) {
 	timer := time.NewTicker(filterDaily)
 	defer timer.Stop()
-	for {
-		err := cmp.Or(e.filterNames(ctx), e.filterBans(ctx))
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			e.log.Error("filter", "err", err)
-		}
+	e.buildFilters(ctx, func(f *filter) bool { return true })
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
 		case <-timer.C:
+			e.buildFilters(ctx, func(f *filter) bool { return true })
 		case <-e.refill:
+			e.buildFilters(ctx, (*filter).full)
+		}
+	}
+}
+
+func (e *engine) buildFilters(ctx context.Context, due func(*filter) bool) {
+	for _, one := range []struct {
+		filter *filter
+		build  func(context.Context) error
+	}{{&e.names, e.filterNames}, {&e.bans, e.filterBans}, {&e.hints, e.filterHints}} {
+		if !due(one.filter) {
+			continue
+		}
+		if err := one.build(ctx); err != nil && ctx.Err() == nil {
+			e.log.Error("filter", "err", err)
 		}
 	}
 }
 
 func (e *engine) filterNames(ctx context.Context) error {
 	return e.names.rebuild(e.store.Links(), e.barrier, func(add func(string) bool) error {
-		return e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && add(name) })
+		err := e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && add(name) })
+		return cmp.Or(err, ctx.Err())
+	})
+}
+
+func (e *engine) filterHints(ctx context.Context) error {
+	return e.hints.rebuild(e.store.Links(), e.barrier, func(add func(string) bool) error {
+		err := e.store.EachDedup(func(key dedupKey, _ uint64) bool { return ctx.Err() == nil && add(stringOf(key[:])) })
+		return cmp.Or(err, ctx.Err())
 	})
 }
 
 func (e *engine) filterBans(ctx context.Context) error {
 	each := func(add func(string) bool) error {
-		return e.store.EachBannedTarget(dedupKey{}, func(key dedupKey, _ storage.Ban) bool { return ctx.Err() == nil && add(string(key[:])) })
+		err := e.store.EachBannedTarget(dedupKey{}, func(key dedupKey, _ storage.Ban) bool { return ctx.Err() == nil && add(stringOf(key[:])) })
+		return cmp.Or(err, ctx.Err())
 	}
 	var n int64
 	if err := each(func(string) bool { n++; return true }); err != nil {

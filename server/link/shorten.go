@@ -419,11 +419,11 @@ func (s *Service) write(c *change, run *run, p *plan) error {
 	if p.plain {
 		l.Flags |= storage.Plain
 		if p.dedup != DedupOff {
-			c.tx.PutDedup(p.keys.strict, p.id)
+			c.hintAt(p.keys.strict, p.id)
 			run.plain[p.keys.strict] = p
 		}
 		if p.dedup == DedupLoose {
-			c.tx.PutDedup(p.keys.loose, p.id)
+			c.hintAt(p.keys.loose, p.id)
 			run.plain[p.keys.loose] = p
 		}
 	}
