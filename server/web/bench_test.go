@@ -34,7 +34,7 @@ func (r *replay) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net
 // play serves n requests of one connection, without a socket.
 func play(t testing.TB, s *Server, request string, n int) {
 	client := &replay{request: request, left: n}
-	c := &conn{Conn: client, socket: client, server: s, shard: s.counters.shard(0)}
+	c := &conn{Conn: client, socket: &lazyConn{Conn: client}, server: s, shard: s.counters.shard(0)}
 	c.setPeer(netip.MustParseAddr("127.0.0.1"))
 	if err := s.http.ServeConn(c); err != nil {
 		t.Fatal(err)

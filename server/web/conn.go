@@ -28,7 +28,7 @@ var errBareLF = errors.New("a line ends without CR")
 // request to request. One goroutine reads, serves and writes; only idle and the socket are touched by others.
 type conn struct {
 	net.Conn
-	socket net.Conn
+	socket *lazyConn
 	tls    *tls.Conn // nil: plain
 	server *Server
 	shard  *shard
@@ -128,6 +128,7 @@ func (c *conn) Close() error {
 				_ = w.CloseWrite()
 			}
 		}
+		c.socket.interrupted.Store(false)
 		_ = c.socket.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.socket, lingerBytes)
 	}
@@ -137,7 +138,7 @@ func (c *conn) Close() error {
 // wake ends the wait for a next request, so that Read sees that the server is stopping.
 func (c *conn) wake() {
 	if !c.busy.Load() {
-		_ = c.socket.SetReadDeadline(time.Now())
+		c.socket.interrupt()
 	}
 }
 

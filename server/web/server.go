@@ -125,7 +125,8 @@ func (s *Server) unlisten(ln net.Listener) {
 }
 
 // take starts to serve a new connection, or turns it away.
-func (s *Server) take(socket net.Conn) {
+func (s *Server) take(nc net.Conn) {
+	socket := &lazyConn{Conn: nc}
 	c := &conn{Conn: socket, socket: socket, server: s}
 	if ap, err := netip.ParseAddrPort(socket.RemoteAddr().String()); err == nil {
 		c.setPeer(ap.Addr().Unmap().WithZone(""))
