@@ -103,7 +103,7 @@ func versionKey(b []byte, id, revision uint64) []byte {
 	return appendID(appendID(append(b, kindVersion), id), revision)
 }
 
-// PutEntry appends an entry, which must have the greatest id so far.
+// PutEntry appends an entry, which must have the greatest id so far. IndexEntry must follow in the same batch.
 func (t *Tx) PutEntry(e *Entry) {
 	day := e.ID.Day()
 	t.key = appendStreamTime(dayKey(t.key[:0], day, streamEntry), e.ID)
@@ -116,7 +116,11 @@ func (t *Tx) PutEntry(e *Entry) {
 		t.val = appendUint(t.val, n)
 	}
 	t.set(t.key, t.val)
-	t.key = appendStreamTime(appendID(dayKey(t.key[:0], day, streamIndex), e.Link), e.ID)
+}
+
+// IndexEntry makes an entry one of its link's.
+func (t *Tx) IndexEntry(link uint64, id StreamID) {
+	t.key = appendStreamTime(appendID(dayKey(t.key[:0], id.Day(), streamIndex), link), id)
 	t.set(t.key, nil)
 }
 

@@ -15,7 +15,9 @@ func putDay(t testing.TB, s *Store, day uint32, entries int) {
 		update(t, s, func(tx *Tx) error {
 			for range min(1000, entries-done) {
 				id := uint64(1 + done%7)
-				tx.PutEntry(&Entry{ID: StreamID{Ms: uint64(day)*uint64(dayMillis) + uint64(done), Seq: uint64(done % 3)}, Link: id, Revision: 5, Referrer: 1, Agent: 2})
+				at := StreamID{Ms: uint64(day)*uint64(dayMillis) + uint64(done), Seq: uint64(done % 3)}
+				tx.PutEntry(&Entry{ID: at, Link: id, Revision: 5, Referrer: 1, Agent: 2})
+				tx.IndexEntry(id, at)
 				tx.CountEntries(day, 0, 1)
 				tx.CountEntries(day, id, 1)
 				done++

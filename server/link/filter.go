@@ -11,7 +11,7 @@ const (
 	filterProbes     = 7 // 0.8 % false maybes at 10 bits a key
 	filterMinKeys    = 1 << 16
 	filterMaxKeys    = 1 << 27 // 160 MiB; with more keys "maybe" is said more often
-	wordsPerBlock    = 8 // one cache line
+	wordsPerBlock    = 8       // one cache line
 )
 
 // bloom is a blocked Bloom filter over keys of one kind: names, dedup keys, banned targets (Putze, Sanders, Singler 2007: each

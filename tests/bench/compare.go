@@ -77,9 +77,9 @@ const target = "https://example.com/some/landing/page?with=a&query=string"
 var comparisons = []*comparison{
 	resolveBeside(1, 1.7), resolveBeside(16, 1.9), resolveBeside(64, 1.8),
 	{
-		name: "redirect, beside nginx return 302", unit: cpuMicros, bound: 1.6, less: true, needs: []string{"nginx", "wrk"},
+		name: "counted redirect, raw clicks off, beside nginx return 302", unit: cpuMicros, bound: 1.6, less: true, needs: []string{"nginx", "wrk"},
 		prepare: func(b *bench) (*server, *server, error) {
-			curt, err := b.withLink()
+			curt, err := b.withLink("--click-stream", "no")
 			if err != nil {
 				return nil, nil, err
 			}
@@ -176,7 +176,7 @@ var (
 )
 
 func wrk(s *server, path string, options ...string) (float64, float64, error) {
-	out, err := exec.Command("wrk", append(options, "-t1", "-c32", fmt.Sprintf("-d%ds", *seconds), "http://"+addr(s.http)+path)...).CombinedOutput()
+	out, err := exec.Command("wrk", append(options, "-t1", "-c50", fmt.Sprintf("-d%ds", *seconds), "http://"+addr(s.http)+path)...).CombinedOutput()
 	n, rate := wrkRequests.FindSubmatch(out), wrkRate.FindSubmatch(out)
 	if err != nil || n == nil || rate == nil {
 		return 0, 0, fmt.Errorf("wrk: %w: %s", err, out)

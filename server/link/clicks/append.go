@@ -32,6 +32,7 @@ type appender struct {
 	day      uint32
 	words    map[string]uint32
 	versions map[version]struct{} // that are in the store for the day
+	agents   map[*Agent]uint32    // their words
 }
 
 type version struct{ id, revision uint64 }
@@ -42,11 +43,11 @@ const (
 )
 
 // forget makes the appender read its words again.
-func (a *appender) forget() { a.loaded, a.words, a.versions = false, nil, nil }
+func (a *appender) forget() { a.loaded, a.words, a.versions, a.agents = false, nil, nil, nil }
 
 // append writes the clicks of a batch to the stream, in the order in which they came, and tells of them.
 func (c *Counter) append(b *batch) (ticket uint64, err error) {
-	slices.SortStableFunc(b.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(b.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.at, b.at)) })
 	keep := !c.opts.NoStream
 	if keep && c.opts.Store.DiskLow() {
 		keep = false
@@ -79,11 +80,7 @@ func (c *Counter) append(b *batch) (ticket uint64, err error) {
 func (c *Counter) appendSome(tx *storage.Tx, records []record) (ids []storage.StreamID, err error) {
 	a := &c.stream
 	perDay := map[uint32]int64{}
-	type linkDay struct {
-		id  uint64
-		day uint32
-	}
-	perLink := map[linkDay]int64{}
+	links := make([]placed, 0, len(records))
 	for i := range records {
 		if tx.Size() >= batchBytes {
 			break
@@ -98,22 +95,40 @@ func (c *Counter) appendSome(tx *storage.Tx, records []record) (ids []storage.St
 		}
 		a.putVersion(tx, r)
 		tx.PutEntry(&storage.Entry{
-			ID: id, Link: r.id, Revision: r.revision, Bot: r.bot, Agent: a.word(tx, agentWord(r.agent)),
+			ID: id, Link: r.id, Revision: r.revision, Bot: r.bot, Agent: a.agent(tx, r.agent),
 			Referrer: a.word(tx, textOf(r.referrer)), Country: a.word(tx, countryName(r.country)),
 		})
 		ids = append(ids, id)
+		links = append(links, placed{r.id, id})
 		perDay[day]++
-		perLink[linkDay{r.id, day}]++
 	}
 	for day, n := range perDay {
 		tx.CountEntries(day, 0, n)
 	}
-	for k, n := range perLink {
-		tx.CountEntries(k.day, k.id, n)
-	}
+	indexLinks(tx, links)
 	a.state.Added += uint64(len(ids))
 	tx.SetStreamState(a.state)
 	return ids, nil
+}
+
+// placed is where a click of a link stands in the stream.
+type placed struct {
+	link uint64
+	id   storage.StreamID
+}
+
+// indexLinks enters clicks under their links, those of one link in a row: the store takes neighbours cheaply.
+func indexLinks(tx *storage.Tx, list []placed) {
+	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.link, b.link) })
+	for i, n := 0, int64(0); i < len(list); i++ {
+		p := list[i]
+		tx.IndexEntry(p.link, p.id)
+		n++
+		if i+1 == len(list) || list[i+1].link != p.link || list[i+1].id.Day() != p.id.Day() {
+			tx.CountEntries(p.id.Day(), p.link, n)
+			n = 0
+		}
+	}
 }
 
 // nextID gives the id of a click: its time, or that of the last one when the clock went back.
@@ -137,7 +152,7 @@ func (a *appender) load(store Store, day uint32) error {
 	if err != nil {
 		return err
 	}
-	a.loaded, a.day, a.words, a.versions = true, day, words, map[version]struct{}{}
+	a.loaded, a.day, a.words, a.versions, a.agents = true, day, words, map[version]struct{}{}, map[*Agent]uint32{}
 	return nil
 }
 
@@ -151,6 +166,19 @@ func (a *appender) word(tx *storage.Tx, word string) uint32 {
 		n = uint32(len(a.words) + 1)
 		a.words[word] = n
 		tx.PutWord(a.day, n, word)
+	}
+	return n
+}
+
+// agent returns the number of an agent's word.
+func (a *appender) agent(tx *storage.Tx, agent *Agent) uint32 {
+	n, ok := a.agents[agent]
+	if !ok {
+		if len(a.agents) >= maxWords {
+			clear(a.agents)
+		}
+		n = a.word(tx, agentWord(agent))
+		a.agents[agent] = n
 	}
 	return n
 }

@@ -134,6 +134,7 @@ func (c *Counter) take() *batch {
 		return b
 	}
 	c.now = newBatch()
+	c.now.records = make([]record, 0, len(b.records)) // the next second will bring about as many
 	early := b.records[:0]
 	for _, r := range b.records {
 		if r.order > last {
