@@ -48,7 +48,7 @@ const somebody = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firef
 
 func fetch(b *http.Transport, method, addr, path string, headers ...string) (answer, error) {
 	scheme := "http://"
-	if b.TLSClientConfig != nil {
+	if c := b.TLSClientConfig; c != nil && (c.RootCAs != nil || c.InsecureSkipVerify) { // net/http sets one of its own, too
 		scheme = "https://"
 	}
 	req, err := http.NewRequest(method, scheme+addr+"/", nil)
