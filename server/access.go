@@ -183,15 +183,19 @@ func (s *session) become(a *acl.Account, authenticated bool) {
 	s.conn.SetAuthenticated(authenticated)
 }
 
-// login lets the session in. Who guesses waits, on this connection only and with no lock held. A stray password for a user who
-// has none is no error, as with Redis.
+// login lets the session in. Who guesses waits, on this connection only and with no lock held: EXEC holds one, so that there a
+// guess is not even tried. A stray password for a user who has none is no error, as with Redis.
 func (c *call) login(user string, password []byte) error {
 	from := networkAddr(c.session.conn.RemoteAddr())
-	c.pause(c.guesses.Delay(from, c.now()))
+	wait := c.guesses.Delay(from, c.now())
+	if wait > 0 && c.tx != nil {
+		return errGuessInMulti
+	}
+	c.pause(wait)
 	a := c.users.Authenticate(user, password)
 	if a == nil {
 		c.guesses.Failed(from, c.now())
-		c.denied(c.session, user, &denial{errWrongPass, acl.DeniedAuth, strings.ToUpper(c.cmd.name)}, false)
+		c.denied(c.session, user, &denial{errWrongPass, acl.DeniedAuth, strings.ToUpper(c.cmd.name)}, c.tx != nil)
 		return errWrongPass
 	}
 	c.session.become(a, true)

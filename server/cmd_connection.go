@@ -38,13 +38,13 @@ func connectionCommands() []*command {
 		reply:   "OK. -ERR DB index is out of range",
 		run:     selectDB,
 	}, {
-		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 1,
+		name: "auth", arity: -2, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 1,
 		syntax:  "[username] password",
 		summary: "Authenticates the connection",
-		reply:   "OK. -WRONGPASS; after 5 of them from a network (IPv4 /24, IPv6 /56) each next try takes a second",
+		reply:   "OK. -WRONGPASS; after 5 of them from a network (IPv4 /24, IPv6 /56) each next try takes a second, and none is made in a transaction",
 		run:     auth,
 	}, {
-		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog | flagNoMulti, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 2,
+		name: "hello", arity: -1, flags: flagFast | flagLoading | flagStale | flagNoAuth | flagSkipSlowlog, group: "connection", since: "0.1.0", complexity: "O(1)", secrets: 2,
 		syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
 		summary: "Greets the server and chooses the protocol, RESP2 or RESP3",
 		reply:   "map: server, version, proto, id, mode, role, modules. -NOPROTO, -WRONGPASS, -NOAUTH",
@@ -163,6 +163,7 @@ func hello(c *call) error {
 		c.session.name.set(*name)
 	}
 	c.session.setProto(int(proto))
+	c.w.SetProto(int(proto)) // which in a transaction is another
 	c.writeHello(proto)
 	return nil
 }

@@ -185,6 +185,9 @@ func (c *call) execute(tx *transaction, links *link.Service, results *resp.Write
 			results.Error(d.afterQueued())
 			continue
 		}
+		if tenant := c.session.may().Tenant(); tenant != links.Tenant() { // AUTH may be one of the commands
+			links = links.Within(tenant)
+		}
 		one := &call{Server: c.Server, session: c.session, cmd: q.cmd, args: q.args, w: results, links: links, tx: tx}
 		if err := c.carryOut(one); err != nil {
 			if _, fault := errorText(err); fault {

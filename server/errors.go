@@ -26,6 +26,7 @@ const (
 	errInternal     replyError = "ERR internal error"
 	errDiskLow      replyError = "MISCONF the disk is nearly full: commands that grow the store are refused; BAN, UNBAN, DEL, EXPIRE and reads go on"
 	errHelloNoAuth  replyError = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errGuessInMulti replyError = "ERR too many wrong passwords: authenticate outside of a transaction"
 	errNotInMulti   replyError = "ERR Command not allowed inside a transaction"
 	errMultiNested  replyError = "ERR MULTI calls can not be nested"
 	errExecNoMulti  replyError = "ERR EXEC without MULTI"

@@ -358,6 +358,15 @@ var sameAsRedis = map[string]string{
 		CLIENT GETNAME
 		EXEC
 		MULTI
+		CLIENT SETNAME a
+		HELLO 9
+		HELLO 3 NOSUCH
+		AUTH a b c
+		AUTH default x
+		AUTH nobody x
+		AUTH x
+		EXEC
+		MULTI
 		QUIT`,
 	"server": `
 		TIME x
