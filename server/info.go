@@ -23,6 +23,7 @@ var infoSections = []struct {
 	{"CPU", true, (*Server).infoCPU},
 	{"Commandstats", false, (*Server).infoCommandstats},
 	{"Errorstats", true, (*Server).infoErrorstats},
+	{"Latencystats", false, (*Server).infoLatencystats},
 	{"Cluster", true, func(_ *Server, b *strings.Builder) { b.WriteString("cluster_enabled:0\r\n") }},
 	{"Keyspace", true, (*Server).infoKeyspace},
 	{"Curt", true, (*Server).infoCurt},
@@ -156,13 +157,24 @@ func (s *Server) infoKeyspace(b *strings.Builder) {
 func (s *Server) infoCommandstats(b *strings.Builder) {
 	for _, c := range s.table.each() {
 		st := &s.stats.commands[c.index]
-		calls, rejected := st.calls.Load(), st.rejected.Load()
+		calls, rejected := st.took.Count(), st.rejected.Load()
 		if calls+rejected == 0 {
 			continue
 		}
 		usec := float64(st.nanos.Load()) / 1000
 		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d\r\n",
 			c.fullName(), calls, usec, usec/float64(max(calls, 1)), rejected, st.failed.Load())
+	}
+}
+
+func (s *Server) infoLatencystats(b *strings.Builder) {
+	for _, c := range s.table.each() {
+		took := s.stats.commands[c.index].took.Read()
+		if took.Count() == 0 {
+			continue
+		}
+		p := func(q float64) float64 { return took.Quantile(q).Seconds() * 1e6 }
+		fmt.Fprintf(b, "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n", c.fullName(), p(.5), p(.99), p(.999))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"curt/server/histogram"
 	"curt/server/link"
 	"curt/server/resp"
 	"curt/server/web"
@@ -112,7 +113,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, c := range m.table.each() {
 		st := &m.stats.commands[c.index]
-		send(descCommands, prometheus.CounterValue, float64(st.calls.Load()), c.fullName())
+		send(descCommands, prometheus.CounterValue, float64(st.took.Count()), c.fullName())
 		send(descFailed, prometheus.CounterValue, float64(st.failed.Load()), c.fullName())
 		send(descRejected, prometheus.CounterValue, float64(st.rejected.Load()), c.fullName())
 		send(descSeconds, prometheus.CounterValue, time.Duration(st.nanos.Load()).Seconds(), c.fullName())
@@ -130,13 +131,12 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 }
 
 // latency is the histogram of redirects, in the buckets that operators ask for.
-func latency(h *web.Histogram) prometheus.Metric {
+func latency(h *histogram.Histogram) prometheus.Metric {
 	bounds := []time.Duration{10 * time.Microsecond, 25 * time.Microsecond, 50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond, time.Second}
 	counts := make(map[float64]uint64, len(bounds))
 	for _, b := range bounds {
 		counts[b.Seconds()] = h.Below(b)
 	}
-	n, sum := h.Total()
-	return prometheus.MustNewConstHistogram(descLatency, n, sum.Seconds(), counts)
+	return prometheus.MustNewConstHistogram(descLatency, h.Count(), h.Sum().Seconds(), counts)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curt/server/acl"
+	"curt/server/histogram"
 )
 
 // stats are the counters behind INFO. All methods are safe for concurrent use.
@@ -24,10 +25,11 @@ type stats struct {
 	errors map[string]int64 // by first word; guarded by mu; the words are a closed list
 }
 
-// commandStats is one line of INFO commandstats.
+// commandStats is one line of INFO commandstats, and one of latencystats.
 type commandStats struct {
-	calls, nanos, rejected, failed atomic.Int64
-	_                              [32]byte // one cache line each
+	took                    histogram.Counter // its count is that of the calls
+	nanos, rejected, failed atomic.Int64
+	_                       [64]byte // no cache line is shared
 }
 
 func newStats(commands int) *stats {
@@ -37,7 +39,7 @@ func newStats(commands int) *stats {
 // ran counts a command that was carried out.
 func (s *stats) ran(cmd *command, took time.Duration, err error) {
 	c := &s.commands[cmd.index]
-	c.calls.Add(1)
+	c.took.Add(took)
 	c.nanos.Add(int64(took))
 	if err != nil {
 		c.failed.Add(1)
@@ -67,7 +69,8 @@ func (s *stats) failed(text string) {
 func (s *stats) reset() {
 	for i := range s.commands {
 		c := &s.commands[i]
-		for _, n := range []*atomic.Int64{&c.calls, &c.nanos, &c.rejected, &c.failed} {
+		c.took.Reset()
+		for _, n := range []*atomic.Int64{&c.nanos, &c.rejected, &c.failed} {
 			n.Store(0)
 		}
 	}
@@ -105,7 +108,7 @@ func (s *stats) looked(hit bool) {
 
 func (s *stats) processed() (n int64) {
 	for i := range s.commands {
-		n += s.commands[i].calls.Load()
+		n += s.commands[i].took.Count()
 	}
 	return n
 }

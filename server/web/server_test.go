@@ -297,29 +297,6 @@ func TestUnixSocket(t *testing.T) {
 	equal(t, "client", client.IsValid(), false)
 }
 
-func TestHistogram(t *testing.T) {
-	var h Histogram
-	equal(t, "empty", h.Quantile(0.5), 0)
-	for d := time.Duration(0); d < 40*time.Second; d = d*21/20 + 1 {
-		i := bucketOf(d)
-		if end := bucketEnd(i); i < buckets-1 && (d >= end || d >= 128 && float64(end) > 1.26*float64(d)) {
-			t.Fatalf("%d is in bucket %d, which ends at %d", d, i, end)
-		}
-		if i > 0 && d < bucketEnd(i-1) {
-			t.Fatalf("%d is not in bucket %d", d, i-1)
-		}
-	}
-	equal(t, "before time", bucketOf(-1), 0)
-	for range 98 {
-		h[bucketOf(time.Microsecond)]++
-	}
-	h[bucketOf(time.Millisecond)] += 2
-	equal(t, "p50", h.Quantile(0.5), 1024)
-	if p := h.Quantile(0.99); p < time.Millisecond || p > 1250*time.Microsecond {
-		t.Errorf("p99 %v", p)
-	}
-}
-
 func TestStats(t *testing.T) {
 	s := start(t, Options{Links: usual()})
 	for _, path := range []string{"/live", "/live", "/nothing", "/expired", "/used", "/banned", "/live+", "/broken", "/favicon.ico"} {

@@ -1,9 +1,10 @@
 package web
 
 import (
-	"math/bits"
 	"sync/atomic"
 	"time"
+
+	"curt/server/histogram"
 )
 
 // Stats are figures since the server was made.
@@ -27,79 +28,17 @@ type Stats struct {
 	HandshakesFailed uint64
 	Conns            int // open now
 
-	RedirectTime Histogram // from a request being read to its answer being handed on, of redirects
-	MissTime     Histogram // the same of misses
+	RedirectTime histogram.Histogram // from a request being read to its answer being handed on, of redirects
+	MissTime     histogram.Histogram // the same of misses
 }
 
-const (
-	shards          = 8
-	histogramUnit   = 32 // ns
-	histogramOctave = 28 // octaves from 4 units, 128 ns, to 34 s
-	buckets         = 1 + 4*histogramOctave
-)
-
-// Histogram counts durations in buckets, four to an octave, between 128 ns and 34 s; a quantile is at most 25 % high.
-type Histogram [buckets]uint64
-
-// bucketOf returns the bucket of a duration: bucket 0 is below 4 units, bucket 1+4e+k is from (4+k)*2^e units.
-func bucketOf(d time.Duration) int {
-	n := uint64(max(d, 0)) / histogramUnit
-	if n < 4 {
-		return 0
-	}
-	e := bits.Len64(n) - 3
-	return min(1+4*e+int(n>>e&3), buckets-1)
-}
-
-// bucketEnd returns the least duration above a bucket.
-func bucketEnd(i int) time.Duration {
-	if i == 0 {
-		return 4 * histogramUnit
-	}
-	e, k := (i-1)/4, (i-1)%4
-	return time.Duration(5+k) << e * histogramUnit
-}
-
-// Quantile returns a duration that the share q (0 to 1) of all that were counted did not exceed, 0 when nothing
-// was counted.
-func (h *Histogram) Quantile(q float64) time.Duration {
-	var total, seen uint64
-	for _, n := range h {
-		total += n
-	}
-	for i, n := range h {
-		if seen += n; n > 0 && float64(seen) >= q*float64(total) {
-			return bucketEnd(i)
-		}
-	}
-	return 0
-}
-
-// Below returns how many of those counted were shorter than d, to the precision of a bucket.
-func (h *Histogram) Below(d time.Duration) (n uint64) {
-	for i := range h {
-		if bucketEnd(i) > d {
-			break
-		}
-		n += h[i]
-	}
-	return n
-}
-
-// Total returns how many were counted, and about how long they took together.
-func (h *Histogram) Total() (n uint64, sum time.Duration) {
-	for i, c := range h {
-		n += c
-		sum += time.Duration(c) * bucketEnd(i)
-	}
-	return n, sum
-}
+const shards = 8
 
 // shard is a share of the counters that every request touches: connections are spread over them, so that two cores
 // seldom write to one cache line.
 type shard struct {
-	redirectTime [buckets]atomic.Uint64
-	missTime     [buckets]atomic.Uint64
+	redirectTime histogram.Counter
+	missTime     histogram.Counter
 	_            [64]byte
 }
 
@@ -112,8 +51,8 @@ type counters struct {
 
 func (c *counters) shard(n uint64) *shard { return &c.shards[n%shards] }
 
-func (s *shard) redirect(d time.Duration) { s.redirectTime[bucketOf(d)].Add(1) }
-func (s *shard) miss(d time.Duration)     { s.missTime[bucketOf(d)].Add(1) }
+func (s *shard) redirect(d time.Duration) { s.redirectTime.Add(d) }
+func (s *shard) miss(d time.Duration)     { s.missTime.Add(d) }
 
 // Stats returns the figures of the moment.
 func (s *Server) Stats() Stats {
@@ -123,14 +62,11 @@ func (s *Server) Stats() Stats {
 		Faults: c.faults.Load(), Panics: c.panics.Load(), ConnsRefused: c.connsRefused.Load(), HandshakesFailed: c.handshakesFailed.Load(),
 		TooLarge: c.tooLarge.Load(), ReadTimeouts: c.readTimeouts.Load(), WriteTimeouts: c.writeTimeouts.Load(), IdleTimeouts: c.idleTimeouts.Load()}
 	for i := range c.shards {
-		for b := range buckets {
-			r, m := c.shards[i].redirectTime[b].Load(), c.shards[i].missTime[b].Load()
-			st.RedirectTime[b] += r
-			st.MissTime[b] += m
-			st.Redirects += r
-			st.Misses += m
-		}
+		r, m := c.shards[i].redirectTime.Read(), c.shards[i].missTime.Read()
+		st.RedirectTime.Add(&r)
+		st.MissTime.Add(&m)
 	}
+	st.Redirects, st.Misses = st.RedirectTime.Count(), st.MissTime.Count()
 	s.mu.Lock()
 	st.Conns = len(s.conns)
 	s.mu.Unlock()
