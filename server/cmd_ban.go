@@ -1,8 +1,11 @@
 package server
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"curt/server/link"
 )
 
 func banCommands() []*command {
@@ -13,11 +16,11 @@ func banCommands() []*command {
 		reply:   "OK, also when it was banned already. -ERR no such key",
 		run:     ban,
 	}, {
-		name: "unban", arity: 2, flags: flagWrite | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
-		syntax:  "code",
-		summary: "Opens a banned link and its target again, and frees the name of a deleted banned link",
+		name: "unban", arity: -2, flags: flagWrite | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
+		syntax:  "<code | target [TENANT tenant]>",
+		summary: "Opens a banned link and its target again, frees the name of a deleted banned link, or opens a target whose links are gone",
 		reply:   "OK. -ERR no such key",
-		run:     func(c *call) error { return c.ok(c.links.Unban(string(c.args[1]))) },
+		run:     unban,
 	}, {
 		name: "banhost", arity: -2, flags: flagWrite | flagAdmin, group: "link", since: "0.1.0", complexity: "O(1)",
 		syntax:  "host [REASON reason]",
@@ -32,10 +35,11 @@ func banCommands() []*command {
 		run:     func(c *call) error { return c.yes(c.links.UnbanHost(string(c.args[1]))) },
 	}, {
 		name: "bans", arity: -1, flags: flagReadonly, group: "link", since: "0.1.0", complexity: "O(N) with N the bans returned",
-		syntax: "[HOSTS | CODES] [CURSOR cursor] [COUNT count]", wide: hasWord("hosts"),
-		summary: "Lists banned hosts, banned codes, or the hosts and then the codes",
-		reply:   "array: the next cursor (0: done), and an array of [what, reason or null, since in unix milliseconds]",
-		run:     bans,
+		syntax: "[HOSTS | CODES | TARGETS] [CURSOR cursor] [COUNT count]", wide: hasWord("hosts"),
+		summary: "Lists banned hosts, banned codes, or the hosts and then the codes; or the targets that no new link may lead to",
+		reply: "array: the next cursor (0: done), and an array of [what, reason or null, since in unix milliseconds]; a target's entry has its " +
+			"tenant, or null, as a fourth element",
+		run: bans,
 	}}
 }
 
@@ -45,6 +49,25 @@ func ban(c *call) error {
 		return err
 	}
 	return c.ok(c.links.Ban(string(c.args[1]), reason))
+}
+
+// unban takes a code, or a target, which never looks like one.
+func unban(c *call) error {
+	what, tenant := string(c.args[1]), ""
+	if link.ValidName(what) {
+		if len(c.args) > 2 {
+			return errSyntax
+		}
+		return c.ok(c.links.Unban(what))
+	}
+	switch {
+	case len(c.args) == 2:
+	case len(c.args) == 4 && equalFold(c.args[2], "tenant"):
+		tenant = string(c.args[3])
+	default:
+		return errSyntax
+	}
+	return c.ok(c.links.UnbanTarget(what, tenant))
 }
 
 func banHost(c *call) error {
@@ -69,16 +92,16 @@ func (c *call) reason(list [][]byte) (string, error) {
 // bans lists hosts first. A cursor of digits goes on among the codes, any other among the hosts, none of which is a number.
 func bans(c *call) error {
 	w := words{list: c.args[1:]}
-	hosts, codes, cursor, count := c.links.Tenant() == "", true, "0", int64(scanCount)
+	kind, cursor, count := "", "0", int64(scanCount)
 	for {
 		word, ok := w.next()
 		if !ok {
 			break
 		}
 		switch option := strings.ToLower(string(word)); option {
-		case "hosts", "codes":
+		case "hosts", "codes", "targets":
 			w.once("kind")
-			hosts, codes = option == "hosts", option == "codes"
+			kind = option
 		case "cursor":
 			w.once(option)
 			cursor = string(w.value())
@@ -92,7 +115,12 @@ func bans(c *call) error {
 	if w.err != nil {
 		return w.err
 	}
-	list, next, err := c.bansFrom(hosts, codes, cursor, int(count))
+	list, next, err := []banLine(nil), "", error(nil)
+	if kind == "targets" {
+		list, next, err = c.targetBans(cursor, int(count))
+	} else {
+		list, next, err = c.bansFrom(kind != "codes" && c.links.Tenant() == "", kind != "hosts", cursor, int(count))
+	}
 	if err != nil {
 		return err
 	}
@@ -100,21 +128,57 @@ func bans(c *call) error {
 	c.w.BulkString(next)
 	c.w.Array(len(list))
 	for _, b := range list {
-		c.w.Array(3)
-		c.w.BulkString(b.what)
-		if b.reason == "" {
-			c.w.Null()
-		} else {
-			c.w.BulkString(b.reason)
-		}
-		c.w.Int(b.since)
+		c.banLine(&b, kind == "targets")
 	}
 	return nil
+}
+
+// banLine writes an entry.
+func (c *call) banLine(b *banLine, tenant bool) {
+	text := func(s string) {
+		if s == "" {
+			c.w.Null()
+		} else {
+			c.w.BulkString(s)
+		}
+	}
+	if tenant {
+		c.w.Array(4)
+	} else {
+		c.w.Array(3)
+	}
+	c.w.BulkString(b.what)
+	text(b.reason)
+	c.w.Int(b.since)
+	if tenant {
+		text(b.tenant)
+	}
+}
+
+// targetBans lists banned targets; a cursor is the key to go on from.
+func (c *call) targetBans(cursor string, count int) (list []banLine, next string, err error) {
+	var from [16]byte
+	if cursor != "0" {
+		key, err := hex.DecodeString(cursor)
+		if err != nil || len(key) != len(from) {
+			return nil, "", errInvalidCur
+		}
+		from = [16]byte(key)
+	}
+	bans, key, more, err := c.links.BannedTargets(from, count)
+	for _, b := range bans {
+		list = append(list, banLine{what: b.Target, reason: b.Reason, since: b.Since, tenant: b.Tenant})
+	}
+	if !more {
+		return list, "0", err
+	}
+	return list, hex.EncodeToString(key[:]), err
 }
 
 type banLine struct {
 	what, reason string
 	since        int64
+	tenant       string // of a target
 }
 
 func (c *call) bansFrom(hosts, codes bool, cursor string, count int) (list []banLine, next string, err error) {
@@ -129,7 +193,7 @@ func (c *call) bansFrom(hosts, codes bool, cursor string, count int) (list []ban
 			return nil, "", err
 		}
 		for _, b := range banned {
-			list = append(list, banLine{b.Host, b.Reason, b.Since})
+			list = append(list, banLine{what: b.Host, reason: b.Reason, since: b.Since})
 		}
 		if more != "" {
 			return list, more, nil
@@ -146,7 +210,7 @@ func (c *call) bansFrom(hosts, codes bool, cursor string, count int) (list []ban
 	}
 	banned, more, err := c.links.BannedLinks(id, count-len(list))
 	for _, l := range banned {
-		list = append(list, banLine{l.Code, l.BanReason, l.BannedAt})
+		list = append(list, banLine{what: l.Code, reason: l.BanReason, since: l.BannedAt})
 	}
 	return list, strconv.FormatUint(more, 10), err
 }

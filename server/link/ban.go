@@ -185,6 +185,51 @@ func (s *Service) Unban(code string) error {
 	return s.liftTombstone(code)
 }
 
+// UnbanTarget lifts the ban of a target of a tenant that no banned link may lead to any more: the links were deleted, or retargeted.
+// The target is given as it is listed, or as anything that stands for it.
+func (s *Service) UnbanTarget(target, tenant string) error {
+	tenant, err := s.own(tenant)
+	if err != nil {
+		return err
+	}
+	keys := []dedupKey{makeKey(tenant, target)}
+	if serialised, err := s.opts.Policy.Check(target); err == nil && serialised != target {
+		keys = append(keys, makeKey(tenant, serialised))
+	}
+	var set stripeSet
+	for _, key := range keys {
+		set.key(key)
+	}
+	return s.apply(&set, func(c *change) error {
+		for _, key := range keys {
+			if _, banned, err := c.tx.BannedTarget(key); err != nil {
+				return err
+			} else if banned {
+				c.tx.DeleteBannedTarget(key)
+				return nil
+			}
+		}
+		return ErrNotFound
+	})
+}
+
+// BannedTargets lists banned targets in the order of their keys, at most count, from a key on. more says that they go on at next.
+func (s *Service) BannedTargets(from [16]byte, count int) (list []storage.Ban, next [16]byte, more bool, err error) {
+	looked := 0
+	err = s.reader().EachBannedTarget(from, func(key dedupKey, b storage.Ban) bool {
+		if len(list) == count || looked == count+listLooks {
+			next, more = key, true
+			return false
+		}
+		looked++
+		if s.sees(b.Tenant) {
+			list = append(list, b)
+		}
+		return true
+	})
+	return list, next, more, err
+}
+
 func (s *Service) liftTombstone(name string) error {
 	if !ValidName(name) || s.tenant != "" {
 		return ErrNotFound // a tombstone is nobody's
