@@ -67,6 +67,9 @@ func run() error {
 	if err := b.clicks(r); err != nil {
 		return err
 	}
+	if err := b.scanner(r); err != nil {
+		return err
+	}
 	fmt.Print(r)
 	if *out != "" {
 		return os.WriteFile(*out, []byte(r.String()), 0o644)
