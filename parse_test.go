@@ -193,13 +193,32 @@ func TestValuesOfTheHelp(t *testing.T) {
 	}
 }
 
+// readable is the option of a name, unless setting it reads a file.
+func readable(name string) *option {
+	for _, o := range serveOptions() {
+		if o.name == name && name != "blocked-words" {
+			return &o
+		}
+	}
+	return nil
+}
+
 func FuzzConfigFile(f *testing.F) {
 	f.Add("sync no\n# a\n\nrequirepass \"x\"\n")
 	f.Add("dir\t/a\r\nhttp \"\"")
+	for _, o := range serveOptions() {
+		f.Add(o.name + " " + o.def + "\n" + o.name + " 1e9\n" + o.name + " 0\n" + o.name + " -1")
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		err := parseFile("f", strings.NewReader(text), func(name, value string) error {
 			if name == "" || strings.ContainsAny(name, " \t\n") || name[0] == '#' || name == "config" {
 				t.Errorf("name %q, value %q", name, value)
+			}
+			if o := readable(name); o != nil {
+				s := &settings{}
+				if o.set(s, value) == nil {
+					s.Validate() // whatever it says
+				}
 			}
 			return nil
 		})
