@@ -150,8 +150,12 @@ func TestEveryWriteOfAnOpeningEpoch(t *testing.T) {
 				t.Fatalf("%d epochs: nothing was opened", got)
 			}
 			t.Logf("%d pictures", len(disk.pictures))
-			for _, p := range disk.pictures {
-				wantPicture(b, p, c.epochs)
+			step := 1
+			if testing.Short() || raceEnabled {
+				step = 7
+			}
+			for i := 0; i < len(disk.pictures); i += step {
+				wantPicture(b, disk.pictures[i], c.epochs)
 			}
 		})
 	}

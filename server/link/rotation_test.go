@@ -58,7 +58,7 @@ func ring(active string, ids ...string) *codec.Ring {
 // Settings go to and fro; every code that was printed keeps its meaning, and none comes twice.
 func TestSettingsToAndFro(t *testing.T) {
 	n := 10_000
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		n = 2000
 	}
 	set := func(c CodeOptions) func(*Options) { return func(o *Options) { o.Codes = c } }
@@ -246,13 +246,16 @@ func TestPowerCutWhileAnEpochOpens(t *testing.T) {
 // is not begun. The long form issues about a million codes and looks up every text of the domain, 9,150,625.
 func TestSmallDomainFilled(t *testing.T) {
 	density, stride := 0.005, uint64(7)
-	if *long {
+	switch {
+	case *long:
 		density, stride = 0.2, 1
+	case testing.Short() || raceEnabled:
+		density, stride = 0.002, 101
 	}
 	b := newBench(t, Options{Codes: CodeOptions{Length: 4, Alphabet: "safe", Density: density}, BlockedWords: []string{}, CacheBytes: 1})
 	seen := map[string]string{}
 	for len(b.Epochs()) < 2 {
-		issueMany(b, 5000, seen)
+		issueMany(b, 1000, seen)
 	}
 	domain := codec.Capacity(codec.Epoch{First: 1, KeyID: "1", Length: 4, Alphabet: "safe"})
 	issued := 0
