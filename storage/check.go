@@ -6,8 +6,8 @@ import "fmt"
 // does not fit, until that returns false. An error means that something could not be read. It sees one moment of the store if nobody
 // writes meanwhile.
 func (s *Store) Check(problem func(text string) bool) error {
-	c := &checker{Reader: &s.Reader, problem: problem}
-	for _, step := range []func() error{c.links, c.names, c.indexes, c.hints, c.bans, c.clicks} {
+	c := &checker{Reader: &s.Reader, problem: problem, tenants: map[string]int64{}}
+	for _, step := range []func() error{c.links, c.counters, c.names, c.indexes, c.hints, c.bans, c.clicks} {
 		if err := step(); err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
@@ -18,14 +18,19 @@ func (s *Store) Check(problem func(text string) bool) error {
 	if n := s.Links(); n != c.count {
 		c.say("the store counts %d links and has %d", n, c.count)
 	}
+	if n := s.Expiring(); n != c.expiring {
+		c.say("the store counts %d links with an expiry and has %d", n, c.expiring)
+	}
 	return nil
 }
 
 type checker struct {
 	*Reader
-	problem func(string) bool
-	stopped bool
-	count   int64 // links
+	problem  func(string) bool
+	stopped  bool
+	count    int64            // links
+	expiring int64            // those with an expiry
+	tenants  map[string]int64 // links by tenant
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -47,6 +52,10 @@ func (c *checker) links() error {
 			c.say("%v", err)
 			return !c.stopped, nil
 		}
+		c.expiring += expiring(&l)
+		if l.Tenant != "" {
+			c.tenants[l.Tenant]++
+		}
 		if l.Name != "" {
 			if id, ok, err := c.Name(l.Name); err != nil {
 				return false, err
@@ -63,6 +72,28 @@ func (c *checker) links() error {
 		}
 		return !c.stopped, nil
 	})
+}
+
+// counters compares the number of each tenant's links with those that links counted.
+func (c *checker) counters() error {
+	err := c.scan([]byte{kindTenantLinks}, nil, false, func(rest, v []byte) (bool, error) {
+		if len(rest) == 0 || int(rest[0]) != len(rest)-1 {
+			c.say("counter of a tenant with a malformed key %x", rest)
+			return !c.stopped, nil
+		}
+		tenant := string(rest[1:])
+		if n, err := decodeCount(v); err != nil {
+			c.say("counter of tenant %q: %v", tenant, err)
+		} else if n.Visits != c.tenants[tenant] {
+			c.say("tenant %q is counted %d links and has %d", tenant, n.Visits, c.tenants[tenant])
+		}
+		delete(c.tenants, tenant)
+		return !c.stopped, nil
+	})
+	for tenant, n := range c.tenants {
+		c.say("tenant %q has %d links and no count of them", tenant, n)
+	}
+	return err
 }
 
 // names looks from each name at its link.
