@@ -89,6 +89,15 @@ func TestSweepCostFollowsTheExpired(t *testing.T) {
 	if n := b.Expirations(); n != 30 {
 		t.Errorf("%d expired", n)
 	}
+	b.advance(defaultRetention + time.Second)
+	before = b.store.Stats().StoreReads
+	b.sweepNow()
+	if reads := b.store.Stats().StoreReads - before; reads > 30*6 {
+		t.Errorf("%d reads to remove 30 links", reads)
+	}
+	if n := b.Links(); n != 2970 {
+		t.Errorf("%d links", n)
+	}
 }
 
 func TestList(t *testing.T) {

@@ -66,6 +66,9 @@ func (f Format) urlColumns() []string {
 }
 
 func (s *csvSource) split(record []byte) ([]string, error) {
+	if !bytes.ContainsAny(record, "\"\r\n") {
+		return strings.Split(string(record), string(s.comma)), nil // as most rows are
+	}
 	r := csv.NewReader(bytes.NewReader(record))
 	r.Comma, r.FieldsPerRecord = s.comma, -1
 	fields, err := r.Read()

@@ -2,7 +2,7 @@
 // redirects. Rounds alternate between the two, and what is compared is the servers' own processor time for an operation, as the
 // kernel accounts it: it is steadier than a rate on a machine that does other things too. The table is Markdown.
 //
-//	go run ./tests/bench [-rounds 5] [-seconds 2] [-only NAME] [-links 1000000] [-clicks 1000000] [-out FILE]
+//	go run ./tests/bench [-rounds 5] [-seconds 2] [-only NAME] [-links 1000000] [-clicks 1000000] [-rows 5000000] [-out FILE]
 package main
 
 import (
@@ -20,7 +20,8 @@ var (
 	rounds  = flag.Int("rounds", 5, "rounds of each comparison")
 	seconds = flag.Int("seconds", 2, "seconds of load in a round")
 	only    = flag.String("only", "", "run the comparisons whose names hold this")
-	links   = flag.Int("links", 1_000_000, "links of the idle and growth measurements; 0 leaves them out")
+	links   = flag.Int("links", 1_000_000, "links of the idle measurement; 0 leaves it out")
+	rows    = flag.Int("rows", 5_000_000, "lines of the import, after which growth is measured; 0 leaves both out")
 	clicked = flag.Int("clicks", 1_000_000, "clicks of the measurement of their space")
 	out     = flag.String("out", "", "write the table to this file too")
 )
@@ -68,6 +69,9 @@ func run() error {
 		return err
 	}
 	if err := b.scanner(r); err != nil {
+		return err
+	}
+	if err := b.imports(r); err != nil {
 		return err
 	}
 	fmt.Print(r)
