@@ -67,11 +67,45 @@ func (t *Top) Empty() bool {
 	return true
 }
 
-// Add adds another count. What goes beyond MaxTop values moves to OtherValue, the smallest first: the sum stays.
+// Add adds another count, which must not be used later. What goes beyond MaxTop values moves to OtherValue, the smallest first: the sum stays.
 func (t *Top) Add(u *Top) {
 	for d := range t.lists {
-		t.lists[d] = capTop(mergeTop(t.lists[d], u.lists[d]))
+		if !addKnown(t.lists[d], u.lists[d]) {
+			t.lists[d] = capTop(mergeTop(t.lists[d], u.lists[d]))
+		}
 	}
+}
+
+// tooLarge reports that Add would make it smaller.
+func (t *Top) tooLarge() bool {
+	for _, list := range t.lists {
+		if len(list) > MaxTop {
+			return true
+		}
+	}
+	return false
+}
+
+// addKnown adds b to a, both sorted, if a has all values of b; else it changes nothing.
+func addKnown(a, b []TopValue) bool {
+	at := func(from int, value string) int {
+		for from < len(a) && a[from].Value < value {
+			from++
+		}
+		return from
+	}
+	i := 0
+	for _, v := range b {
+		if i = at(i, v.Value); i == len(a) || a[i].Value != v.Value {
+			return false
+		}
+	}
+	i = 0
+	for _, v := range b {
+		i = at(i, v.Value)
+		a[i].Visits += v.Visits
+	}
+	return true
 }
 
 // mergeTop merges two sorted lists into a new one, unless one is empty.
@@ -150,20 +184,20 @@ func (t *Top) append(b []byte) []byte {
 func decodeTop(b []byte) (*Top, error) {
 	c := cursor{rest: string(b)}
 	t := &Top{}
+	all := make([]TopValue, 0, 8) // of every dimension: most have one
 	for d := range t.lists {
-		n := c.upTo(uint64(len(c.rest)))
-		list := make([]TopValue, 0, min(n, MaxTop))
-		for range n {
+		first := len(all)
+		for range c.upTo(uint64(len(c.rest))) {
 			v := TopValue{c.text(), c.time()}
 			if c.err != nil {
 				break
 			}
-			if len(list) > 0 && list[len(list)-1].Value >= v.Value {
+			if len(all) > first && all[len(all)-1].Value >= v.Value {
 				return nil, fmt.Errorf("top values out of order: %w", errKey)
 			}
-			list = append(list, v)
+			all = append(all, v)
 		}
-		t.lists[d] = list
+		t.lists[d] = all[first:len(all):len(all)]
 	}
 	if err := c.end(); err != nil {
 		return nil, fmt.Errorf("top values: %w", err)
@@ -175,21 +209,39 @@ func decodeTop(b []byte) (*Top, error) {
 func isTopKey(key []byte) bool { return len(key) == 14 && key[0] == kindClicks && key[9] == clickMonth }
 
 // topping adds up top values inside Pebble.
-type topping struct{ sum Top }
+type topping struct {
+	sum   Top
+	alone []byte // the only operand so far, when it may stay as it is
+	size  int    // of the largest
+}
 
 func newTopping(value []byte) (pebble.ValueMerger, error) {
-	m := &topping{}
-	return m, m.MergeNewer(value)
+	t, err := decodeTop(value)
+	if err != nil {
+		return nil, err
+	}
+	m := &topping{size: len(value)}
+	if !t.tooLarge() {
+		m.alone = slices.Clone(value)
+	}
+	m.sum.Add(t)
+	return m, nil
 }
 
 func (m *topping) MergeNewer(value []byte) error {
 	t, err := decodeTop(value)
 	if err == nil {
 		m.sum.Add(t)
+		m.alone, m.size = nil, max(m.size, len(value))
 	}
 	return err
 }
 
 func (m *topping) MergeOlder(value []byte) error { return m.MergeNewer(value) }
 
-func (m *topping) Finish(bool) ([]byte, io.Closer, error) { return m.sum.append(nil), nil, nil }
+func (m *topping) Finish(bool) ([]byte, io.Closer, error) {
+	if m.alone != nil {
+		return m.alone, nil, nil
+	}
+	return m.sum.append(make([]byte, 0, m.size+16)), nil, nil
+}

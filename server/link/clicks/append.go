@@ -39,7 +39,7 @@ type version struct{ id, revision uint64 }
 
 const (
 	maxWords    = 1 << 16 // of a day; what comes then has no word
-	maxVersions = 1 << 16 // that are remembered
+	maxVersions = 1 << 18 // that are remembered: some 10 MiB
 )
 
 // forget makes the appender read its words again.
@@ -122,12 +122,14 @@ func indexLinks(tx *storage.Tx, list []placed) {
 	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.link, b.link) })
 	for i, n := 0, int64(0); i < len(list); i++ {
 		p := list[i]
-		tx.IndexEntry(p.link, p.id)
 		n++
 		if i+1 == len(list) || list[i+1].link != p.link || list[i+1].id.Day() != p.id.Day() {
 			tx.CountEntries(p.id.Day(), p.link, n)
 			n = 0
 		}
+	}
+	for _, p := range list {
+		tx.IndexEntry(p.link, p.id)
 	}
 }
 

@@ -44,7 +44,14 @@ type batch struct {
 	records []record
 }
 
-func newBatch() *batch { return &batch{index: map[combo]int32{}} }
+// newBatch makes a batch with room for about as many rows and records as another had.
+func newBatch(like *batch) *batch {
+	return &batch{
+		index:   make(map[combo]int32, len(like.index)),
+		rows:    make([]row, 0, len(like.index)),
+		records: make([]record, 0, len(like.records)),
+	}
+}
 
 func (b *batch) empty() bool { return len(b.rows)+len(b.records) == 0 }
 
@@ -133,8 +140,7 @@ func (c *Counter) take() *batch {
 	if b.empty() {
 		return b
 	}
-	c.now = newBatch()
-	c.now.records = make([]record, 0, len(b.records)) // the next second will bring about as many
+	c.now = newBatch(b)
 	early := b.records[:0]
 	for _, r := range b.records {
 		if r.order > last {

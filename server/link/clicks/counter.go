@@ -163,7 +163,7 @@ func Open(o Options) (*Counter, error) {
 	for n < 4*runtime.GOMAXPROCS(0) {
 		n *= 2
 	}
-	c := &Counter{opts: o, agents: newAgents(), buffers: make([]buffer, n), kick: make(chan struct{}, 1), now: newBatch(), stop: make(chan struct{})}
+	c := &Counter{opts: o, agents: newAgents(), buffers: make([]buffer, n), kick: make(chan struct{}, 1), now: newBatch(&batch{}), stop: make(chan struct{})}
 	changed := make(chan struct{})
 	c.changed.Store(&changed)
 	if o.CountOnce > 0 {
