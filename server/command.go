@@ -187,9 +187,11 @@ func (c *command) as(args [][]byte) *command {
 	return c
 }
 
+const maxCommandName = 32 // bytes; no command's is longer
+
 // find looks a command up in any case, without allocating.
 func (t *table) find(name []byte) *command {
-	var buf [32]byte
+	var buf [maxCommandName]byte
 	if len(name) > len(buf) {
 		return nil
 	}

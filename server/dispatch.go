@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"time"
@@ -12,6 +13,9 @@ import (
 func (s *Server) Command(c *resp.Conn, args [][]byte) {
 	sess := c.Session.(*session)
 	sess.mark = c.W.Len()
+	if c.Waited() {
+		sess.clock = s.now()
+	}
 	cmd, err := s.look(sess, args)
 	switch {
 	case err != nil:
@@ -29,7 +33,7 @@ func (s *Server) Command(c *resp.Conn, args [][]byte) {
 
 // look finds the command that the words name, and checks that the session may run it now. With an error the command may be nil.
 func (s *Server) look(sess *session, args [][]byte) (*command, error) {
-	cmd := s.table.find(args[0])
+	cmd := sess.find(s.table, args[0])
 	if cmd != nil && len(cmd.subs) > 0 && len(args) > 1 {
 		sub := cmd.sub(args[1])
 		if sub == nil {
@@ -41,6 +45,14 @@ func (s *Server) look(sess *session, args [][]byte) (*command, error) {
 		return nil, whenAllowed(sess, errUnknown(args))
 	}
 	return cmd, sess.mayRun(cmd, args)
+}
+
+// find looks a command up, at once when it is the one of the last time.
+func (s *session) find(t *table, name []byte) *command {
+	if s.found == nil || !bytes.Equal(name, s.word) {
+		s.word, s.found = append(s.word[:0], name[:min(len(name), maxCommandName+1)]...), t.find(name)
+	}
+	return s.found
 }
 
 // whenAllowed tells a stranger nothing but that a password is needed.
@@ -106,9 +118,11 @@ func (s *Server) run(sess *session, cmd *command, args [][]byte) {
 	c.args = nil // the words may be a large buffer's
 }
 
-// carryOut runs the handler and turns its error into the reply. EXEC calls it for each command of the transaction.
+// carryOut runs the handler and turns its error into the reply. EXEC calls it for each command of the transaction. The clock is read once
+// a command: the end of one is the beginning, and the present, of the next.
 func (s *Server) carryOut(c *call) error {
-	start := time.Now()
+	start := c.session.clock
+	c.links.At(start.UnixMilli())
 	mark := c.w.Len()
 	s.track(c)
 	err := c.checkType()
@@ -120,7 +134,9 @@ func (s *Server) carryOut(c *call) error {
 		c.w.Error(s.explain(c.cmd, err))
 	}
 	c.owes = c.owes || err == nil && c.cmd.flags&flagWrite != 0
-	s.ran(c, time.Since(start), err)
+	end := s.now()
+	c.session.clock = end
+	s.ran(c, end.Sub(start), err)
 	return err
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"curt/server/acl"
 	"curt/server/link"
@@ -18,6 +19,9 @@ type session struct {
 	shown
 
 	running    call         // the command that runs, EXEC's own aside
+	clock      time.Time    // when the last command ended, or the running batch began
+	word       []byte       // the last command's name as it was sent
+	found      *command     // and what it names
 	mark       int          // length of the connection's writer before it
 	replies    replyMode    // CLIENT REPLY
 	tx         *transaction // nil outside MULTI

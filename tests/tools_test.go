@@ -145,7 +145,8 @@ func TestClientKill(t *testing.T) {
 }
 
 func TestSlowlogEntries(t *testing.T) {
-	n := start(t, func(o *server.Options) { o.SlowlogThreshold, o.SlowlogLength = 1, 3 })
+	n := start(t, func(o *server.Options) { o.SlowlogLength = 3 })
+	n.Want("OK", "CONFIG", "SET", "slowlog-log-slower-than", "0") // the clock of the tests stands
 	c := n.Dial()
 	c.Do("CLIENT", "SETNAME", "worker")
 	c.Do("AUTH", "default", "secret")

@@ -63,6 +63,7 @@ type Service struct {
 	tenant string  // that the view is confined to; empty: none (tenant.go)
 	batch  *change // inside Exec: every read and change goes here
 	still  bool    // inside Still: nothing may change
+	moment int64   // the present, unix ms; 0: the clock says
 }
 
 // engine is what all views of a service share.
@@ -153,6 +154,18 @@ func (s *Service) For(who any) *Service {
 	view := *s
 	view.by = who
 	return &view
+}
+
+// At makes a view of the service take a time (unix ms) for the present until it is told another; 0 gives it back to the clock. Unlike everything
+// else it must not be called while others use the same view.
+func (s *Service) At(ms int64) { s.moment = ms }
+
+// millis is the present, unix ms.
+func (s *Service) millis() int64 {
+	if s.moment != 0 {
+		return s.moment
+	}
+	return s.engine.millis()
 }
 
 // Close writes what was counted and stops the background work. Nobody may use the service meanwhile or later. The store stays open.

@@ -27,6 +27,7 @@ type Conn struct {
 	args    [][]byte
 	writer  Writer
 	mark    int    // length of W before the running command
+	waited  bool   // between the command before and the running one
 	unwatch func() // stops the last Watch; may be called again
 
 	authed   atomic.Bool
@@ -94,6 +95,10 @@ func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 // command on. A connection begins as a stranger: a server without a password
 // calls it in Opened. Safe from any goroutine.
 func (c *Conn) SetAuthenticated(v bool) { c.authed.Store(v) }
+
+// Waited reports that the connection waited before the running command, for its bytes or for its peer to take replies: else the command
+// began when the one before it ended. Owner only.
+func (c *Conn) Waited() bool { return c.waited }
 
 // SetPatient exempts the connection from the idle timeout, as Redis does for
 // subscribers. Safe from any goroutine.

@@ -95,6 +95,7 @@ func (c *Conn) beginBatch() {
 func (c *Conn) runBatch() {
 	defer func() { c.recovered(recover()) }()
 	var err error
+	c.waited = true
 	for args := c.args; args != nil; args, err = c.in.next() {
 		if isHTTP(args[0]) {
 			c.srv.noteHTTP(c)
@@ -106,7 +107,7 @@ func (c *Conn) runBatch() {
 		if c.closing.Load() {
 			return
 		}
-		if c.W.Len() >= flushAt && c.flush(false) != nil {
+		if c.waited = c.W.Len() >= flushAt; c.waited && c.flush(false) != nil {
 			return
 		}
 	}
