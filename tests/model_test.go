@@ -10,11 +10,24 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"curt/server"
 )
 
-// TestModel runs random commands against the server and against a map, with restarts, power cuts and the clock moving, and compares
-// every reply and, after each step, what some code leads to. A failure prints how to run it again.
+var modelTime = flag.Duration("model", 0, "run TestModel for so long, as 10m; 0: a fixed number of runs")
+
+// TestModel runs random commands against the server and against a map, with restarts, power cuts and the clock jumping to and fro, and
+// compares every reply and, after each step, what some code leads to. A failure prints how to run it again.
 func TestModel(t *testing.T) {
+	if *modelTime == 0 {
+		modelRuns(t)
+	}
+	for end := time.Now().Add(*modelTime); time.Now().Before(end) && !t.Failed(); {
+		modelRuns(t)
+	}
+}
+
+func modelRuns(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	if before := checks.Value.String(); before == checks.DefValue { // one that was given goes before ours
 		flag.Set("rapid.checks", fmt.Sprint(scale(8, 25, 5000)))
@@ -39,6 +52,7 @@ func TestModel(t *testing.T) {
 			"REVIVE":     m.revive,
 			"TITLE":      m.title,
 			"time":       m.time,
+			"jump":       m.jump,
 			"restart":    m.restart,
 			"crash":      m.crash,
 		})
@@ -56,6 +70,8 @@ type modelLink struct {
 	banned         bool
 	plain          bool
 	words          string // of an alias request that is unchanged
+	announced      bool   // it stays expired although the clock went back before its end
+	doubt          bool   // whether it was announced is not known
 }
 
 type dedupKey struct{ tenant, target string }
@@ -72,7 +88,8 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
-	return &machine{node: start(t), names: map[string]*modelLink{}, codes: map[string]*modelLink{}, hints: map[dedupKey]*modelLink{},
+	forever := func(o *server.Options) { o.Retention = 100 * 365 * 24 * time.Hour } // when an ended link is removed is the sweeper's to choose
+	return &machine{node: start(t, forever), names: map[string]*modelLink{}, codes: map[string]*modelLink{}, hints: map[dedupKey]*modelLink{},
 		targets: map[dedupKey]bool{}, hosts: map[string]bool{}}
 }
 
@@ -104,7 +121,34 @@ func (m *machine) state(l *modelLink) string {
 	case !l.expires.IsZero() && !l.expires.After(m.node.clock.Now()):
 		return "expired"
 	}
+	if m.settle(l); l.announced {
+		return "expired"
+	}
 	return "live"
+}
+
+// settle asks whether a link was announced as expired, where this is in doubt and shows.
+func (m *machine) settle(l *modelLink) {
+	if !l.doubt || l.banned || m.hostBanned(l.target) || !l.expires.After(m.node.clock.Now()) {
+		return
+	}
+	text := l.name
+	if text == "" {
+		text = l.code
+	}
+	l.announced, l.doubt = m.node.Do("LINKINFO", text).field("state").text == "expired", false
+}
+
+// inDoubt settles for every link whether it is announced as expired, if its time was over at some moment.
+func (m *machine) inDoubt(at time.Time) {
+	for _, links := range []map[string]*modelLink{m.names, m.codes} {
+		for _, l := range links {
+			if l != nil && !l.expires.IsZero() && (l.announced || !l.expires.After(at)) {
+				l.doubt, l.announced = true, false
+				m.settle(l)
+			}
+		}
+	}
 }
 
 func (m *machine) hostBanned(target string) bool {
@@ -432,7 +476,7 @@ func (m *machine) revive(r *rapid.T) {
 	case "expired":
 		m.want(r, "OK", "REVIVE", text, "EX", "30")
 		m.edited(l)
-		l.expires = m.node.clock.Now().Add(30 * time.Second)
+		l.expires, l.announced, l.doubt = m.node.clock.Now().Add(30*time.Second), false, false
 	}
 }
 
@@ -452,6 +496,21 @@ func (m *machine) time(r *rapid.T) {
 	m.node.Advance(time.Duration(rapid.IntRange(1, 60_000).Draw(r, "milliseconds")) * time.Millisecond)
 }
 
+// jump moves the clock by a lot, or back. A link whose time was over may have been announced as expired, and then stays so.
+func (m *machine) jump(r *rapid.T) {
+	by := time.Duration(rapid.Int64Range(1, 40*24*3600).Draw(r, "seconds")) * time.Second
+	if rapid.Bool().Draw(r, "back") {
+		by = -by / 100
+	}
+	before := m.node.clock.Now()
+	m.node.Advance(by)
+	m.want(r, "OK", "MULTI") // EXEC waits for a sweep that began before
+	m.want(r, "QUEUED", "UNBANHOST", "nobody.example")
+	m.want(r, "1) (integer) 0", "EXEC")
+	m.inDoubt(before)
+	m.checkAll(r)
+}
+
 func (m *machine) restart(r *rapid.T) {
 	m.node.Restart()
 	m.checkAll(r)
@@ -460,6 +519,7 @@ func (m *machine) restart(r *rapid.T) {
 // crash cuts the power: with sync always, what was acknowledged is there.
 func (m *machine) crash(r *rapid.T) {
 	m.node.Crash(rapid.IntRange(0, 100).Draw(r, "keep"), rapid.Uint64().Draw(r, "seed"))
+	m.inDoubt(m.node.clock.Now()) // nobody waited for what the sweeper wrote
 	m.checkAll(r)
 }
 
