@@ -19,7 +19,7 @@ func banCommands() []*command {
 		name: "unban", arity: -2, flags: flagWrite | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
 		syntax:  "<code | target [TENANT tenant]>",
 		summary: "Opens a banned link and its target again, frees the name of a deleted banned link, or opens a target whose links are gone",
-		reply:   "OK. -ERR no such key",
+		reply:   "OK. -ERR no such key, -NOPERM for a tenant when an operator banned it",
 		run:     unban,
 	}, {
 		name: "banhost", arity: -2, flags: flagWrite | flagAdmin, group: "link", since: "0.1.0", complexity: "O(1)",

@@ -67,6 +67,7 @@ var known = []struct {
 	{link.ErrThrottled, "THROTTLED too many new links, try again in a second"},
 	{link.ErrDiskLow, errDiskLow},
 	{link.ErrTenant, errTenant},
+	{link.ErrOperatorsBan, "NOPERM the ban is an operator's, who alone can lift it"},
 }
 
 // errorText is the one place where an error becomes a reply. fault says that the error is ours: it is logged and masked.

@@ -8,13 +8,22 @@ type Ban struct {
 	Reason string
 	Tenant string
 	Target string
+	Own    bool // the tenant banned it by itself, and may lift that
 }
 
-const banVersion = 1
+// The first byte of a ban says whose it is.
+const (
+	operatorsBan = 1
+	ownBan       = 2
+)
 
-// appendBan appends: version byte, Since, Reason, Tenant, Target.
+// appendBan appends: the first byte, Since, Reason, Tenant, Target.
 func appendBan(b []byte, ban Ban) []byte {
-	b = append(b, banVersion)
+	first := byte(operatorsBan)
+	if ban.Own {
+		first = ownBan
+	}
+	b = append(b, first)
 	b = appendUint(b, uint64(max(ban.Since, 0)))
 	b = appendText(b, ban.Reason)
 	b = appendText(b, ban.Tenant)
@@ -23,10 +32,11 @@ func appendBan(b []byte, ban Ban) []byte {
 
 func decodeBan(b []byte) (Ban, error) {
 	c := cursor{rest: string(b)}
-	if v := c.byte(); c.err == nil && v != banVersion {
-		return Ban{}, fmt.Errorf("ban record version %d is not known", v)
+	first := c.byte()
+	if c.err == nil && first != operatorsBan && first != ownBan {
+		return Ban{}, fmt.Errorf("ban record version %d is not known", first)
 	}
-	ban := Ban{Since: c.time(), Reason: c.text(), Tenant: c.text(), Target: c.text()}
+	ban := Ban{Own: first == ownBan, Since: c.time(), Reason: c.text(), Tenant: c.text(), Target: c.text()}
 	if err := c.end(); err != nil {
 		return Ban{}, fmt.Errorf("ban: %w", err)
 	}

@@ -11,11 +11,12 @@ type Flags uint32
 const (
 	Generated Flags = 1 << iota // its FF1 code was really issued
 	Plain                       // may answer a dedup hit
-	Banned                      // taken down by an operator
+	Banned                      // taken down, by an operator or with OwnBan by its tenant
 	UsedUp                      // announced as used up
 	Expired                     // announced as expired; stays so when the clock steps back
 	Reserved                    // owned, no target yet
 	Forward                     // the visitor's query is appended to the target
+	OwnBan                      // with Banned: by its own tenant, which may lift it
 )
 
 // Source says where the link's code came from. Values are persisted: never renumber.

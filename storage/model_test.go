@@ -60,7 +60,7 @@ func (m model) step(rnd *rand.Rand, t *Tx) error {
 	id := uint64(rnd.IntN(modelIDs)) + 1
 	name := string(rune('a' + rnd.IntN(20)))
 	key := randomKey(rnd)
-	ban := Ban{Since: rnd.Int64N(100), Reason: name, Tenant: "a", Target: name}
+	ban := Ban{Since: rnd.Int64N(100), Reason: name, Tenant: "a", Target: name, Own: rnd.IntN(2) == 0}
 	old, exists := m.links[id]
 	switch n := rnd.IntN(100); {
 	case n < 50:

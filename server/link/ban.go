@@ -136,12 +136,15 @@ func (e *engine) banTarget(tx *storage.Tx, b storage.Ban) {
 }
 
 // Ban closes a link and its target: the very next look-up says Banned, and no new link of the tenant can lead there.
-// Banning again changes the reason, if one is given, and nothing else.
+// Banning again changes the reason, if one is given, and nothing else; but what an operator banned again the tenant can't lift any more.
 func (s *Service) Ban(code, reason string) error {
 	if err := checkText("REASON", reason, MaxTitle); err != nil {
 		return err
 	}
 	return s.edit(code, nil, func(c *change, old *storage.Link) error {
+		if s.tenant != "" && old.Flags&(storage.Banned|storage.OwnBan) == storage.Banned {
+			return nil // an operator's, with the operator's reason
+		}
 		l := *old
 		if reason != "" {
 			l.BanReason = reason
@@ -149,32 +152,47 @@ func (s *Service) Ban(code, reason string) error {
 		if l.Flags&storage.Banned == 0 {
 			l.Flags |= storage.Banned
 			l.BannedAt = c.now
+			if s.tenant != "" {
+				l.Flags |= storage.OwnBan
+			}
 			c.event("banned", &l)
-		} else if l.BanReason == old.BanReason {
+		} else if s.tenant == "" {
+			l.Flags &^= storage.OwnBan
+		}
+		if l.Flags == old.Flags && l.BanReason == old.BanReason {
 			return nil
 		}
 		if l.Target != "" {
-			c.banTarget(c.tx, storage.Ban{Reason: l.BanReason, Since: l.BannedAt, Tenant: l.Tenant, Target: l.Target})
+			had, banned, err := c.tx.BannedTarget(makeKey(l.Tenant, l.Target))
+			if err != nil {
+				return err
+			}
+			own := l.Flags&storage.OwnBan != 0 && (!banned || had.Own)
+			c.banTarget(c.tx, storage.Ban{Reason: l.BanReason, Since: l.BannedAt, Tenant: l.Tenant, Target: l.Target, Own: own})
 		}
 		return c.save(old, &l)
 	})
 }
 
 // Unban opens a link and its target again, and frees the name of a banned link that was deleted. It is no error
-// when the link was not banned.
+// when the link was not banned. ErrOperatorsBan when the service is confined to a tenant, and the ban was not the tenant's.
 func (s *Service) Unban(code string) error {
 	err := s.edit(code, nil, func(c *change, old *storage.Link) error {
 		target := makeKey(old.Tenant, old.Target)
-		if _, banned, err := c.tx.BannedTarget(target); err != nil {
+		had, banned, err := c.tx.BannedTarget(target)
+		switch {
+		case err != nil:
 			return err
-		} else if banned {
+		case s.tenant != "" && (banned && !had.Own || old.Flags&(storage.Banned|storage.OwnBan) == storage.Banned):
+			return ErrOperatorsBan
+		case banned:
 			c.tx.DeleteBannedTarget(target)
 		}
 		if old.Flags&storage.Banned == 0 {
 			return nil
 		}
 		l := *old
-		l.Flags &^= storage.Banned
+		l.Flags &^= storage.Banned | storage.OwnBan
 		l.BannedAt, l.BanReason = 0, ""
 		c.event("unbanned", &l)
 		return c.save(old, &l)
@@ -202,9 +220,13 @@ func (s *Service) UnbanTarget(target, tenant string) error {
 	}
 	return s.apply(&set, func(c *change) error {
 		for _, key := range keys {
-			if _, banned, err := c.tx.BannedTarget(key); err != nil {
+			had, banned, err := c.tx.BannedTarget(key)
+			switch {
+			case err != nil:
 				return err
-			} else if banned {
+			case banned && s.tenant != "" && !had.Own:
+				return ErrOperatorsBan
+			case banned:
 				c.tx.DeleteBannedTarget(key)
 				return nil
 			}

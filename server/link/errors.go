@@ -11,6 +11,8 @@ import (
 var (
 	// ErrTenant is returned when a service that is confined to a tenant is asked for more.
 	ErrTenant = errors.New("not within the tenant")
+	// ErrOperatorsBan is returned when a tenant would lift a ban that is not its own.
+	ErrOperatorsBan = errors.New("the ban is an operator's")
 	// ErrNotFound is returned when no link has the code.
 	ErrNotFound = errors.New("no such key")
 	// ErrExpired is returned when the link's time is over.

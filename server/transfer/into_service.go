@@ -88,7 +88,7 @@ func (s *serviceSink) ban(r *Record) error {
 	case typeBannedName:
 		return s.links.ImportTombstone(r.Alias)
 	case typeBannedTarget:
-		return s.links.ImportBannedTarget(storage.Ban{Since: r.Banned, Reason: r.Reason, Tenant: r.Tenant, Target: r.URL})
+		return s.links.ImportBannedTarget(r.ban())
 	case typeBannedHost:
 		_, err := s.links.BanHost(r.Host, r.Reason)
 		return err

@@ -81,7 +81,7 @@ func (s *storeSink) commit(_ context.Context, prepared any) error {
 func (s *storeSink) finish() error { return s.store.WaitSynced(s.store.Ticket()) }
 
 func (s *storeSink) ban(r *Record) error {
-	b := storage.Ban{Since: r.Banned, Reason: r.Reason, Tenant: r.Tenant, Target: r.URL}
+	b := r.ban()
 	switch r.Type {
 	case typeBannedName:
 		return s.adoption.BanName(r.Alias)

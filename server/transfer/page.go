@@ -156,7 +156,7 @@ func (p *page) targets(at string) error {
 		if p.full(partTargets, hex.EncodeToString(key[:])) {
 			return false
 		}
-		p.add(Record{Type: typeBannedTarget, URL: b.Target, Tenant: b.Tenant, Banned: b.Since, Reason: b.Reason})
+		p.add(banOf(b))
 		return true
 	})
 }

@@ -134,7 +134,24 @@ var flagNames = [...]struct {
 	name string
 }{
 	{storage.Plain, "plain"}, {storage.Reserved, "reserved"}, {storage.Forward, "forward"},
-	{storage.Expired, "expired"}, {storage.UsedUp, "used-up"}, {storage.Banned, "banned"},
+	{storage.Expired, "expired"}, {storage.UsedUp, "used-up"}, {storage.Banned, "banned"}, {storage.OwnBan, ownBan},
+}
+
+// ownBan is the flag of a ban that a tenant set by itself.
+const ownBan = "own-ban"
+
+// banOf describes the ban of a target.
+func banOf(b storage.Ban) Record {
+	r := Record{Type: typeBannedTarget, URL: b.Target, Tenant: b.Tenant, Banned: b.Since, Reason: b.Reason}
+	if b.Own {
+		r.Flags = []string{ownBan}
+	}
+	return r
+}
+
+// ban is what banOf describes.
+func (r *Record) ban() storage.Ban {
+	return storage.Ban{Since: r.Banned, Reason: r.Reason, Tenant: r.Tenant, Target: r.URL, Own: slices.Contains(r.Flags, ownBan)}
 }
 
 // sourceNames are the names of storage.Source, by value. That of the generated code is left out.
