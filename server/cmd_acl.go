@@ -158,7 +158,7 @@ func aclUsers(c *call) error {
 
 func aclCat(c *call) error {
 	if len(c.args) > 3 {
-		return errUnknownSub(c.args[1], c.cmd.parent)
+		return errSubSyntax(c)
 	}
 	if len(c.args) == 2 {
 		c.writeStrings(aclCategories)
@@ -213,7 +213,7 @@ func aclGenpass(c *call) error {
 			return err
 		}
 	default:
-		return errUnknownSub(c.args[1], c.cmd.parent)
+		return errSubSyntax(c)
 	}
 	if bits < 1 || bits > acl.MaxPassword {
 		return replyError("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096")
@@ -250,7 +250,7 @@ func aclLog(c *call) error {
 	count := int64(10)
 	switch {
 	case len(c.args) > 3:
-		return errUnknownSub(c.args[1], c.cmd.parent)
+		return errSubSyntax(c)
 	case len(c.args) == 3 && equalFold(c.args[2], "reset"):
 		c.refusals.Reset()
 		return c.ok(nil)

@@ -78,7 +78,11 @@ func streamCommands() []*command {
 				c.w.Array(0)
 				return nil
 			},
-		}},
+		}, helpCommand("XINFO",
+			"GROUPS <key>",
+			"    Show the stream consumer groups.",
+			"STREAM <key>",
+			"    Show information about the stream.")},
 	},
 		refused("xadd", "key id field value [field value ...]", "Refused: streams hold what was clicked and nothing else"),
 		refused("xdel", "key id [id ...]", "Refused: see --click-retention"),
@@ -468,12 +472,12 @@ func (c *call) writeStreams(r *reading, found [][]clicks.Click) {
 }
 
 func xinfoStream(c *call) error {
-	if len(c.args) > 3 {
-		return errSyntax
-	}
 	of, err := c.mustStream(c.args[2])
 	if err != nil {
 		return err
+	}
+	if len(c.args) > 3 {
+		return errSubSyntax(c)
 	}
 	n, err := c.links.StreamLen(of)
 	if err != nil {

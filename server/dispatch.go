@@ -172,4 +172,9 @@ func errUnknownSub(word []byte, cmd *command) error {
 	return replyError("ERR unknown subcommand '" + cut(word, 128) + "'. Try " + strings.ToUpper(cmd.name) + " HELP.")
 }
 
+// errSubSyntax is Redis's text for a subcommand that exists, with words that it has not.
+func errSubSyntax(c *call) error {
+	return replyError("ERR unknown subcommand or wrong number of arguments for '" + cut(c.args[1], 128) + "'. Try " + strings.ToUpper(c.cmd.parent.name) + " HELP.")
+}
+
 func cut(b []byte, n int) string { return string(b[:min(len(b), n)]) }

@@ -691,6 +691,103 @@ var sameAsRedis = map[string]string{
 		CLIENT REPLY WHAT
 		CLIENT REPLY
 		CLIENT REPLY ON`,
+	"help": `
+		CONFIG HELP
+		LATENCY HELP
+		MEMORY HELP
+		OBJECT HELP
+		SLOWLOG HELP
+		ACL HELP
+		CLIENT HELP x
+		XINFO
+		XINFO NOSUCH`,
+	"acl": `
+		ACL CAT nosuch
+		ACL CAT read write
+		ACL DELUSER
+		ACL DELUSER nobody
+		ACL DELUSER default
+		ACL DRYRUN nobody get a
+		ACL DRYRUN default nosuch
+		ACL DRYRUN default get
+		ACL DRYRUN default get a
+		ACL DRYRUN
+		ACL GENPASS x
+		ACL GENPASS 0
+		ACL GENPASS 5000
+		ACL GETUSER nobody
+		ACL GETUSER
+		ACL LIST
+		ACL LIST x
+		ACL LOAD
+		ACL LOG
+		ACL LOG x
+		ACL LOG RESET
+		ACL SAVE
+		ACL SETUSER
+		ACL SETUSER bob nonsense
+		ACL SETUSER bob >
+		ACL SETUSER bob on >pw ~a* &c* +get
+		ACL USERS
+		ACL DRYRUN bob get abc
+		ACL SETUSER bob reset
+		ACL DELUSER bob nobody
+		ACL USERS
+		ACL WHOAMI`,
+	"more": `
+		CLIENT NO-EVICT
+		READONLY x
+		MONITOR x
+		LATENCY DOCTOR x
+		MEMORY STATS x
+		MEMORY DOCTOR x
+		MEMORY MALLOC-STATS x
+		INFO nosuch`,
+	"streams": `
+		XLEN clicks:nothere
+		XLEN
+		XLEN a b
+		XRANGE clicks:nothere - +
+		XRANGE clicks:nothere - + COUNT 5
+		XRANGE clicks:nothere - + COUNT x
+		XRANGE clicks:nothere - + COUNT -1
+		XRANGE clicks:nothere - + COUNT
+		XRANGE clicks:nothere - + WHAT 5
+		XRANGE clicks:nothere x +
+		XRANGE clicks:nothere 1-x +
+		XRANGE clicks:nothere (1 (2
+		XRANGE clicks:nothere ( +
+		XRANGE clicks:nothere -
+		XREVRANGE clicks:nothere + -
+		XREVRANGE clicks:nothere + x
+		XREVRANGE clicks:nothere + - COUNT 0
+		XREAD STREAMS clicks:nothere 0
+		XREAD COUNT 1 STREAMS clicks:nothere 0
+		XREAD COUNT x STREAMS clicks:nothere 0
+		XREAD BLOCK x STREAMS clicks:nothere 0
+		XREAD BLOCK -1 STREAMS clicks:nothere 0
+		XREAD STREAMS clicks:nothere x
+		XREAD STREAMS clicks:nothere
+		XREAD clicks:nothere 0
+		XREAD BLOCK 1 STREAMS clicks:nothere $
+		XREAD
+		XINFO STREAM
+		XINFO GROUPS nothere
+		SET link https://example.com/
+		XLEN link
+		XRANGE link - +
+		XREVRANGE link + -
+		XREAD STREAMS link 0
+		XREAD STREAMS clicks:nothere link 0 0
+		XINFO STREAM link
+		XINFO STREAM nothere
+		XINFO STREAM link WHAT
+		XADD link * a b
+		XDEL link 1-1
+		XTRIM link MAXLEN 5
+		XADD
+		XDEL
+		XTRIM`,
 }
 
 // TestSameAsRedis sends the same commands to a real redis-server and to Curt, and compares the bytes that come back.
@@ -702,6 +799,7 @@ func TestSameAsRedis(t *testing.T) {
 				n := start(t, func(o *server.Options) { o.AllowKeys, o.AllowFlush, o.Now = true, true, time.Now })
 				theirs, ours := dial(t, redis), n.Dial()
 				theirs.Do("FLUSHALL")
+				theirs.Do("ACL", "LOG", "RESET")
 				for _, c := range []*client{theirs, ours} {
 					c.Do("HELLO", proto)
 				}

@@ -69,27 +69,32 @@ const (
 	randomWalk  = 1_000 // links looked at from each random id
 )
 
-// Random returns the code of a live link, "" when there is none or hardly any among ended ones: it looks at a bounded number, upwards
-// from a few random ids. Links behind a gap in the ids are chosen more often.
+// Random returns the code of a live link, "" when there is none or hardly any among thousands of ended ones: it looks at a bounded
+// number, upwards from a few random ids and then from the first. Links behind a gap in the ids are chosen more often.
 func (s *Service) Random() (code string, err error) {
 	var last uint64
 	if err := s.each(0, true, func(l *storage.Link) bool { last = l.ID; return false }); err != nil || last == 0 {
 		return "", err
 	}
 	for range randomTries {
-		seen := 0
-		err := s.each(1+rand.Uint64N(last), false, func(l *storage.Link) bool {
-			if s.stateNow(l) == Live {
-				code = s.codeOf(l)
-			}
-			seen++
-			return code == "" && seen < randomWalk
-		})
-		if code != "" || err != nil {
+		if code, err = s.firstLive(1 + rand.Uint64N(last)); code != "" || err != nil {
 			return code, err
 		}
 	}
-	return "", nil
+	return s.firstLive(0)
+}
+
+// firstLive returns the code of the first live link from an id on, "" when none of the next randomWalk links is.
+func (s *Service) firstLive(from uint64) (code string, err error) {
+	seen := 0
+	err = s.each(from, false, func(l *storage.Link) bool {
+		if s.stateNow(l) == Live {
+			code = s.codeOf(l)
+		}
+		seen++
+		return code == "" && seen < randomWalk
+	})
+	return code, err
 }
 
 // Info is a link's record with what it means now.

@@ -1,0 +1,56 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+
+	"curt/server"
+)
+
+// notCompared are the commands that Redis has too and whose good replies TestSameAsRedis can't compare, with the reason.
+func notCompared() map[string]string {
+	const (
+		ours  = "it tells of what this server has and Redis has not"
+		text  = "each has its own figures or sentences"
+		newer = "Debian's Redis is older"
+	)
+	return map[string]string{
+		"client|help": ours, "command|help": ours, "module|help": ours, "pubsub|help": ours, "xinfo|help": ours, "acl|cat": ours,
+		"latency|doctor": text, "memory|doctor": text, "memory|stats": text, "memory|malloc-stats": text,
+		"client|no-touch": newer, "client|capa": newer,
+		"readonly": "Redis refuses it outside of a cluster; clients send it to any replica", "readwrite": "as READONLY",
+	}
+}
+
+// TestEveryCommandOfRedisIsCompared: what Redis has too is in sameAsRedis, so that a command can't differ unnoticed.
+func TestEveryCommandOfRedisIsCompared(t *testing.T) {
+	redis := dial(t, startRedis(t))
+	n := start(t, func(o *server.Options) { o.AllowKeys, o.AllowFlush = true, true })
+	compared := map[string]bool{}
+	for _, lines := range sameAsRedis {
+		for line := range strings.Lines(lines) {
+			words := strings.Fields(strings.ToLower(line))
+			if len(words) > 0 {
+				compared[words[0]] = true
+			}
+			if len(words) > 1 {
+				compared[words[0]+"|"+words[1]] = true
+			}
+		}
+	}
+	common := 0
+	for _, name := range n.Must("COMMAND", "LIST").texts() {
+		info := redis.Do("COMMAND", "INFO", name)
+		if len(info.list) != 1 || info.list[0].isNull() {
+			continue // ours alone
+		}
+		common++
+		if notCompared()[name] == "" && !compared[name] {
+			t.Errorf("%s is not compared: add it to sameAsRedis, or say in notCompared why not", name)
+		}
+	}
+	t.Logf("%d commands and subcommands in common", common)
+	if common < 100 {
+		t.Error("too few")
+	}
+}
