@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/TwiN/go-away v1.6.13
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/cockroachdb/errors v1.11.3

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"fmt"
-	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,9 +71,7 @@ func TestManyMonitors(t *testing.T) {
 	n := start(t)
 	for range scale(20, 100, 100) {
 		c := n.Dial()
-		if err := c.conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-			t.Fatal(err)
-		}
+		n.deaf(c)
 		c.Do("MONITOR")
 	}
 	long := strings.Repeat("x", 100_000)

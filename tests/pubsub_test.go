@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,70 @@ func TestManySubscribers(t *testing.T) {
 		c.conn.Close()
 	}
 	eventually(t, "nobody listens", func() bool { return n.Info("pubsub_channels")+n.Info("pubsub_patterns") == 0 })
+}
+
+// TestAudienceHoldsUpNobody: a thousand subscribers to what happens to links, of whom every third never reads, and a hundred monitors
+// that never read: every writer gets every answer, and who reads hears of every link in the order of its life.
+func TestAudienceHoldsUpNobody(t *testing.T) {
+	n := start(t)
+	subscribers, monitors := scale(150, 1000, 1000), scale(30, 100, 100)
+	const writers, each = 4, 25
+	var reading []*client
+	for i := range subscribers {
+		c := n.Dial()
+		switch i % 3 {
+		case 0:
+			n.deaf(c)
+		case 1:
+			c.Do("HELLO", "3")
+			reading = append(reading, c)
+		default:
+			reading = append(reading, c)
+		}
+		c.Do("PSUBSCRIBE", "link:*")
+	}
+	for range monitors {
+		c := n.Dial()
+		n.deaf(c)
+		c.Do("MONITOR")
+	}
+	n.together(writers, func(i int, c *client) {
+		for k := range each {
+			code := fmt.Sprintf("w%d-%d", i, k)
+			if r := c.Do("SHORTEN", "https://example.com/"+code, "AS", code, "TITLE", strings.Repeat("x", 250)); r.text != code {
+				t.Errorf("SHORTEN: %s", r)
+			}
+			if r := c.Do("BAN", code); r.text != "OK" {
+				t.Errorf("BAN: %s", r)
+			}
+		}
+	})
+	var wg sync.WaitGroup
+	for _, c := range reading {
+		wg.Go(func() {
+			state := map[string]string{}
+			for range writers * each * 2 {
+				r := c.Receive()
+				channel, message := r.list[2].text, r.list[3].text
+				switch before := state[channel]; {
+				case before == "" && strings.Contains(message, `"created"`), before == "created" && strings.Contains(message, `"banned"`):
+					state[channel] = map[string]string{"": "created", "created": "banned"}[before]
+				default:
+					t.Errorf("%s after %q: %s", channel, before, message)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// deaf makes a client one that has little room for what it does not read.
+func (n *node) deaf(c *client) {
+	n.tb.Helper()
+	if err := c.conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		n.tb.Fatal(err)
+	}
 }
 
 // TestEventsWaitForTheSync: nobody hears of a change that a power cut could take back.
