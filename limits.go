@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curt/server"
+	"curt/server/link"
 )
 
 // clientLimits are the options of what a Redis client may take. Where Redis has the option it has its name.
@@ -30,6 +31,24 @@ func clientLimits() []option {
 		{"", "tracking-table-max-keys", "N", "1000000", "keys that clients which track may have cached; for one more some other is invalidated", number(func(s *settings) *int { return &s.TrackedKeys }, 64, 1<<30)},
 		{"", "max-refusals", "N", "64", "connections at a time that are waited for until they know why they are refused; more are told without waiting", number(func(s *settings) *int { return &s.RESP.MaxRefusals }, 1, 1<<16)},
 	}
+}
+
+// linkLimits are the options of what may be said of a link: the widest is what its record can hold.
+func linkLimits() []option {
+	limit := func(name, def, usage string, field func(*link.Limits) *int, low, high int) option {
+		return option{"", name, "N", def, usage, number(func(s *settings) *int { return field(&s.Limits) }, low, high)}
+	}
+	list := []option{
+		limit("max-name-bytes", "128", "longest alias", func(l *link.Limits) *int { return &l.Name }, 1, link.MaxName),
+		limit("max-random-length", "32", "longest LENGTH of a random or hash code", func(l *link.Limits) *int { return &l.Length }, 10, link.MaxLength),
+		limit("max-tags", "16", "tags of a link", func(l *link.Limits) *int { return &l.Tags }, 1, link.MaxTags),
+		limit("max-tag-bytes", "64", "longest tag", func(l *link.Limits) *int { return &l.Tag }, 1, link.MaxTag),
+		limit("max-title-bytes", "256", "longest title", func(l *link.Limits) *int { return &l.Title }, 1, link.MaxTitle),
+		limit("max-tenant-bytes", "64", "longest name of a tenant", func(l *link.Limits) *int { return &l.Tenant }, 1, link.MaxTenant),
+		limit("max-visits", "2147483648", "largest MAXVISITS", func(l *link.Limits) *int { return &l.Visits }, 1, link.MaxVisitsCap),
+	}
+	list[0].section = "Limits of links"
+	return list
 }
 
 // browserLimits are the options of what a browser may take. Where nginx has the option it has its name, behind "http-".

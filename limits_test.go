@@ -14,9 +14,11 @@ import (
 func TestLimitsAreShown(t *testing.T) {
 	var args []string
 	want := map[string]string{}
-	for _, o := range slices.Concat(clientLimits(), browserLimits()) {
+	for _, o := range slices.Concat(linkLimits(), clientLimits(), browserLimits()) {
 		value := map[string]string{"SIZE": "2MiB", "N": "77", "SECONDS": "7", "LIMIT": "pubsub 3mb 0 0"}[o.value]
 		switch o.name {
+		case "max-random-length", "max-tags", "max-tag-bytes", "max-tenant-bytes":
+			value = "11"
 		case "http-client-header-buffer-size", "proto-inline-max-size", "proto-unauth-max-bulk-len":
 			value = "16KiB"
 		case "client-query-buffer-limit":
@@ -47,7 +49,7 @@ func TestBadLimits(t *testing.T) {
 		{"--write-timeout", "0"}, {"--command-timeout", "0"}, {"--tls-handshake-timeout", "0"}, {"--http-send-timeout", "0"},
 		{"--http-client-header-timeout", "0"}, {"--http-keepalive-timeout", "0"}, {"--http-max-connections", "0"}, {"--maxclients", "0"},
 		{"--tcp-backlog", "0"}, {"--proto-max-bulk-len", "1000"}, {"--proto-max-bulk-len", "5MiB"}, {"--reply-window", "1KiB"},
-		{"--reply-window-writes", "0"}, {"--http-client-header-buffer-size", "128KiB"}, {"--http-miss-rate", "0"}, {"--http-qr-rate", "NaN"},
+		{"--reply-window-writes", "0"}, {"--http-client-header-buffer-size", "128KiB"}, {"--http-miss-rate", "0"}, {"--max-name-bytes", "129"}, {"--max-tags", "17"}, {"--max-visits", "0"}, {"--max-random-length", "33"}, {"--http-qr-rate", "NaN"},
 		{"--client-output-buffer-limit", "pubsub 32mb 8mb 60"}, {"--client-output-buffer-limit", "normal 1mb 0 0"},
 		{"--client-output-buffer-limit", "pubsub 32mb"}, {"--client-output-buffer-limit", "nobody 32mb 0 0"}, {"--client-output-buffer-limit", "pubsub 1kb 0 0"},
 	} {
@@ -82,7 +84,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for line := range strings.Lines(string(b)) {
 		cells := strings.Split(line, "|")
-		if len(cells) != 6 || !strings.HasPrefix(cells[1], " `") {
+		if len(cells) != 6 || cells[2] == " Default " || !strings.HasPrefix(cells[1], " `") {
 			continue
 		}
 		name := word.FindStringSubmatch(cells[1])[1]
@@ -96,7 +98,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range slices.Concat(clientLimits(), browserLimits()) {
+	for _, o := range slices.Concat(linkLimits(), clientLimits(), browserLimits()) {
 		if !documented[o.name] {
 			t.Errorf("docs/limits.md says nothing of %s", o.name)
 		}

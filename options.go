@@ -80,6 +80,7 @@ func serveOptions() []option {
 		{"", "expired-retention", "SPAN", "30d", "how long an expired or used-up link is kept, as 30d or 12h", duration(func(s *settings) *time.Duration { return &s.Retention })},
 		{"", "never-ban", "HOST", "", "host that BANHOST never covers, with all below it; repeat it, or list with commas", neverBan},
 		{"", "max-shorten-rate", "N", "0", "new links a second and user; 0 for no limit", decimal(func(s *settings) *float64 { return &s.MaxShortenRate }, 0, 1e6)},
+	}, linkLimits(), []option{
 
 		{"Redis clients", "requirepass", "PASSWORD", "", "password that clients must give (none: no password)", text(func(s *settings) *string { return &s.Password })},
 		{"", "acl-file", "FILE", "", "users and their rights, as Redis's users.acl; ACL SAVE writes it (none: the default user only, who may do everything)", text(func(s *settings) *string { return &s.ACLFile })},

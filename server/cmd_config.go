@@ -60,7 +60,7 @@ func settings() []setting {
 	fixed := func(name, value string) setting {
 		return setting{name: name, get: func(*Server) string { return value }}
 	}
-	list := slices.Concat(respLimits(), httpLimits(), []setting{
+	list := slices.Concat(linkLimits(), respLimits(), httpLimits(), []setting{
 		{name: "alphabet", get: func(s *Server) string { return s.opts.Codes.Alphabet }},
 		{name: "appendfsync", get: func(s *Server) string { return s.fsync() }},
 		fixed("appendonly", "yes"),

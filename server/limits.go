@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"curt/server/link"
 	"curt/server/resp"
 	"curt/server/web"
 )
@@ -54,6 +56,24 @@ func respLimits() []setting {
 		}
 	}
 	return list
+}
+
+// linkLimits are the settings of what may be said of a link.
+func linkLimits() []setting {
+	made := func(name string, get func(*link.Limits) int) setting {
+		return setting{name: name, get: func(s *Server) string { l := s.links.Limits(); return decimal(int64(get(&l))) }}
+	}
+	return []setting{
+		made("max-name-bytes", func(l *link.Limits) int { return l.Name }),
+		made("max-random-length", func(l *link.Limits) int { return l.Length }),
+		made("max-tags", func(l *link.Limits) int { return l.Tags }),
+		made("max-tag-bytes", func(l *link.Limits) int { return l.Tag }),
+		made("max-title-bytes", func(l *link.Limits) int { return l.Title }),
+		made("max-tenant-bytes", func(l *link.Limits) int { return l.Tenant }),
+		made("max-visits", func(l *link.Limits) int { return l.Visits }),
+		{name: "max-url-bytes", get: func(s *Server) string { return decimal(int64(cmp.Or(s.opts.MaxURLBytes, 2048))) }},
+		{name: "max-shorten-rate", get: func(s *Server) string { return strconv.FormatFloat(s.opts.MaxShortenRate, 'f', -1, 64) }},
+	}
 }
 
 // httpLimits are the settings of what a browser may take.

@@ -32,6 +32,7 @@ type Options struct {
 	Codes          link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
 	CodeSource     link.CodeKind    // of a request that names none; zero: the sequence
 	Snowflake      link.Snowflake   // bits, epoch and worker of snowflake ids; zero: 41/10/12 since 2024, worker 0
+	Limits         link.Limits      // what may be said of a link; zero fields: what its record can hold
 	MaxShortenRate float64          // new links a second and user; 0: no limit
 	Retention      time.Duration    // how long an expired or used-up link is kept; 0: 30 days
 	NeverBan       []string         // hosts that BANHOST never covers, with all below them
@@ -121,7 +122,7 @@ func (o *Options) Validate() error {
 			complain("base-url: %q is not like https://go.example", o.BaseURL)
 		}
 	}
-	return errors.Join(append(errs, o.RESP.Validate(), o.HTTP.Validate())...)
+	return errors.Join(append(errs, o.Limits.Validate(), o.RESP.Validate(), o.HTTP.Validate())...)
 }
 
 // selfHosts are the hosts that no link may lead to: the one of the base URL.
@@ -138,7 +139,7 @@ func (o *Options) LinkOptions() link.Options {
 	return link.Options{
 		Now: o.Now, Logger: o.Logger, Codes: o.Codes, Dedup: o.Dedup, CacheBytes: o.LinkCache,
 		MaxRate: o.MaxShortenRate, Retention: o.Retention, NeverBan: o.NeverBan, Clicks: o.Clicks,
-		CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
+		Limits: o.Limits, CodeSource: o.CodeSource, Snowflake: o.Snowflake, BlockedWords: o.BlockedWords,
 		Policy: &weburl.Policy{MaxBytes: o.MaxURLBytes, Allow: o.AllowHosts, Self: o.selfHosts()},
 	}
 }

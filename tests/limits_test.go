@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"curt/server"
+	"curt/server/link"
 )
 
 // A limitCase goes over one limit. Deadlines of the RESP port follow the clock of the test; those of HTTP are the socket's own,
@@ -346,4 +347,57 @@ func certificate(t *testing.T) server.TLSFiles {
 		}
 	}
 	return f
+}
+
+// TestLimitsOfLinks narrows what may be said of a link: what is there stays as it is, and can be changed; new links are held to it. The defaults are
+// looked at in testdata/limits.txt.
+func TestLimitsOfLinks(t *testing.T) {
+	n := start(t)
+	long := strings.Repeat("n", 100)
+	n.Must("SHORTEN", "https://example.com/old", "AS", long, "TITLE", strings.Repeat("t", 200), "TAG", strings.Repeat("g", 60), "TAG", "1", "TAG", "2", "TENANT", strings.Repeat("x", 60), "MAXVISITS", "1000")
+	n.options.Limits = link.Limits{Name: 10, Tags: 2, Tag: 5, Title: 20, Tenant: 8, Length: 12, Visits: 100}
+	n.Restart()
+	n.wantTarget(long, "https://example.com/old")
+	n.Must("RETARGET", long, "https://example.com/new")
+	n.Must("SET", long, "https://example.com/set")
+	n.Must("UNTAG", long, "1")
+	n.wantTarget(long, "https://example.com/set")
+	for _, c := range []struct {
+		word, want string
+		words      []string
+	}{
+		{"BADNAME", "BADNAME ", []string{"SHORTEN", "https://example.com/", "AS", "elevenbytes"}},
+		{"BADNAME", "BADNAME ", []string{"SET", "elevenbytes", "https://example.com/"}},
+		{"BADNAME", "BADNAME ", []string{"RENAME", "short", "elevenbytes"}},
+		{"ERR", "ERR a link has at most 2 tags", []string{"SHORTEN", "https://example.com/", "TAG", "1", "TAG", "2", "TAG", "3"}},
+		{"ERR", "ERR a link has at most 2 tags", []string{"TAG", "short", "1", "2", "3"}},
+		{"ERR", "ERR TAG is longer than 5 bytes", []string{"SHORTEN", "https://example.com/", "TAG", "sixsix"}},
+		{"ERR", "ERR TITLE is longer than 20 bytes", []string{"SHORTEN", "https://example.com/", "TITLE", strings.Repeat("t", 21)}},
+		{"ERR", "ERR TITLE is longer than 20 bytes", []string{"TITLE", "short", strings.Repeat("t", 21)}},
+		{"ERR", "ERR TENANT is longer than 8 bytes", []string{"SHORTEN", "https://example.com/", "TENANT", "ninebytes"}},
+		{"ERR", "ERR TENANT is longer than 8 bytes", []string{"RESERVE", "1", "TENANT", "ninebytes"}},
+		{"ERR", "ERR LENGTH must be 4 to 12", []string{"SHORTEN", "https://example.com/", "CODE", "RANDOM", "LENGTH", "13"}},
+		{"ERR", "ERR MAXVISITS must be 1 to 100", []string{"SHORTEN", "https://example.com/", "MAXVISITS", "101"}},
+		{"BADURL", "BADURL too_long", []string{"SHORTEN", "https://example.com/" + strings.Repeat("x", 2048)}},
+	} {
+		if c.words[0] == "RENAME" || c.words[1] == "short" {
+			n.Must("SHORTEN", "https://example.com/", "AS", "short")
+		}
+		before := errorsOf(n, c.word)
+		n.WantError(c.want, c.words...)
+		if after := errorsOf(n, c.word); after != before+1 {
+			t.Errorf("%q: errorstat_%s was %d and is %d", c.words, c.word, before, after)
+		}
+	}
+	n.Must("SHORTEN", "https://example.com/", "AS", "tenbytes-x", "TAG", "fives", "TITLE", strings.Repeat("t", 20), "TENANT", "tenant-8", "MAXVISITS", "100")
+}
+
+// errorsOf is how many errors began with a word.
+func errorsOf(n *node, word string) (count int) {
+	for line := range strings.Lines(n.Must("INFO", "errorstats").text) {
+		if value, ok := strings.CutPrefix(line, "errorstat_"+word+":count="); ok {
+			fmt.Sscan(value, &count)
+		}
+	}
+	return count
 }

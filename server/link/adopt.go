@@ -134,7 +134,7 @@ func (a *Adoption) Check(l *Adopted) error {
 			return &ArgError{"the target is not serialised"}
 		}
 	}
-	return cmp.Or(checkTags(l.Tags), checkText("TITLE", l.Title, MaxTitle), checkText("TENANT", l.Tenant, MaxTenant), checkText("REASON", l.BanReason, MaxTitle))
+	return cmp.Or(widest.tags(l.Tags), widest.title(l.Title), widest.tenant(l.Tenant), checkText("REASON", l.BanReason, MaxTitle))
 }
 
 // Add writes links that passed Check, in one batch. There says that the same link was there already.

@@ -89,7 +89,7 @@ func (c *change) drop(old *storage.Link) error {
 
 // AddTags gives a link tags and returns how many it has now; RemoveTags takes some away.
 func (s *Service) AddTags(code string, tags []string) (int, error) {
-	if err := checkTags(tags); err != nil {
+	if err := s.opts.Limits.tags(tags); err != nil {
 		return 0, err
 	}
 	return s.setTags(code, func(had []string) []string { return append(had, tags...) })
@@ -109,11 +109,13 @@ func (s *Service) setTags(code string, fn func([]string) []string) (n int, err e
 		slices.Sort(l.Tags)
 		l.Tags = slices.Compact(l.Tags)
 		n = len(l.Tags)
-		if n > MaxTags {
-			return &ArgError{"a link has at most 16 tags"}
-		}
 		if slices.Equal(l.Tags, old.Tags) {
 			return nil
+		}
+		if n > len(old.Tags) {
+			if err := s.opts.Limits.count(n); err != nil {
+				return err
+			}
 		}
 		if err := c.unplain(&l); err != nil {
 			return err
@@ -125,7 +127,7 @@ func (s *Service) setTags(code string, fn func([]string) []string) (n int, err e
 
 // SetTitle names a link for people; an empty title takes it away.
 func (s *Service) SetTitle(code, title string) error {
-	if err := checkText("TITLE", title, MaxTitle); err != nil {
+	if err := s.opts.Limits.title(title); err != nil {
 		return err
 	}
 	return s.edit(code, nil, func(c *change, old *storage.Link) error {

@@ -119,7 +119,7 @@ func (s *Service) wouldImport(plans []*plan) {
 // prepareIncoming is prepare for a row of an import.
 func (s *Service) prepareIncoming(p *plan) (there bool, err error) {
 	in := p.in
-	if err := cmp.Or(in.check(), checkText("REASON", in.Reason, MaxTitle), checkText("CREATOR", in.Creator, maxCreator)); err != nil {
+	if err := cmp.Or(widest.request(&in.Request), checkText("REASON", in.Reason, MaxTitle), checkText("CREATOR", in.Creator, maxCreator)); err != nil {
 		return false, err
 	}
 	if sum := in.History.Buckets(); in.History.Total.Visits < sum.Visits || in.History.Total.Bots < sum.Bots {

@@ -24,8 +24,8 @@ func (s *Service) RenameNX(code, alias string) (renamed bool, err error) {
 
 // rename returns own when alias is a text of the link itself already.
 func (s *Service) rename(code, alias string, own error) error {
-	if !ValidName(alias) {
-		return ErrBadName
+	if err := s.opts.Limits.name(alias); err != nil {
+		return err
 	}
 	var taken *storage.Link // who has the name now; read again under the locks
 	more := func(set *stripeSet, _ *storage.Link) {

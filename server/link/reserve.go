@@ -13,7 +13,7 @@ func (s *Service) Reserve(ctx context.Context, n int, tenant, creator string) ([
 	if n < 1 || n > MaxReserve {
 		return nil, &ArgError{"a reservation is for 1 to 1000 codes"}
 	}
-	if err := cmp.Or(checkText("TENANT", tenant, MaxTenant), s.admit(ctx, true)); err != nil {
+	if err := cmp.Or(s.opts.Limits.tenant(tenant), s.admit(ctx, true)); err != nil {
 		return nil, err
 	}
 	tenant, err := s.own(tenant)

@@ -27,6 +27,7 @@ type Options struct {
 	CodeSource   CodeKind // where codes come from when a request does not say
 	BlockedWords []string // no made code holds one; nil: a public list, empty: none
 	Snowflake    Snowflake
+	Limits       Limits        // what may be said of a link
 	MaxRate      float64       // new links a second and creator; 0: no limit
 	Retention    time.Duration // how long an ended link is kept; 0: 30 days
 	NeverBan     []string      // hosts that no host ban covers, with all below them
@@ -109,6 +110,7 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	if o.Policy == nil {
 		o.Policy = &weburl.Policy{}
 	}
+	o.Limits = o.Limits.withDefaults()
 	if o.Dedup == DedupDefault {
 		o.Dedup = DedupStrict
 	}

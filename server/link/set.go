@@ -76,6 +76,9 @@ func (s *Service) trySet(ctx context.Context, r *SetRequest, p *plan) (result Se
 		set.key(makeKey(seen.Tenant, p.target))
 	}
 	if p.id == 0 && r.If != SetXX && (seen == nil || s.ended(seen)) {
+		if err := s.opts.Limits.name(r.Code); err != nil {
+			return SetResult{}, err
+		}
 		if p.id, err = s.takeID(ctx); err != nil {
 			return SetResult{}, err
 		}

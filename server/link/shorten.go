@@ -11,18 +11,6 @@ import (
 	"curt/storage"
 )
 
-// Limits of what a link carries.
-const (
-	MaxTags      = 16
-	MaxTag       = 64
-	MaxTitle     = 256
-	MaxTenant    = 64
-	MaxVisitsCap = 1 << 31
-	MinLength    = 4 // of a random or hash code
-	MaxLength    = 32
-	MaxReserve   = 1000 // codes of one Reserve
-)
-
 // CodeKind says where a new link's code comes from.
 type CodeKind uint8
 
@@ -55,35 +43,6 @@ type Request struct {
 // plain reports that the request asks for nothing but a code.
 func (r *Request) plain() bool {
 	return !r.HasAlias && r.Expires == 0 && r.MaxVisits == 0 && r.Title == "" && len(r.Tags) == 0 && !r.HasCode && !r.Forward
-}
-
-// check looks at everything but the URL, which has its own rules.
-func (r *Request) check() error {
-	if r.HasAlias && !ValidName(r.Alias) {
-		return ErrBadName
-	}
-	if r.Length != 0 && (r.Length < MinLength || r.Length > MaxLength) {
-		return &ArgError{"LENGTH must be 4 to 32"}
-	}
-	if r.MaxVisits > MaxVisitsCap {
-		return &ArgError{"MAXVISITS must be 1 to 2147483648"}
-	}
-	return cmp.Or(checkTags(r.Tags), checkText("TITLE", r.Title, MaxTitle), checkText("TENANT", r.Tenant, MaxTenant))
-}
-
-func checkTags(tags []string) error {
-	if len(tags) > MaxTags {
-		return &ArgError{"a link has at most 16 tags"}
-	}
-	for _, t := range tags {
-		if t == "" {
-			return &ArgError{"a tag must not be empty"}
-		}
-		if err := checkText("TAG", t, MaxTag); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Result is what one URL of a request got.
@@ -159,7 +118,7 @@ func (s *Service) shortenRun(ctx context.Context, requests []*Request, results [
 
 // prepare checks a request, and answers it without a lock where a duplicate is there already.
 func (s *Service) prepare(p *plan) (done bool, err error) {
-	if err := p.req.check(); err != nil {
+	if err := s.opts.Limits.request(p.req); err != nil {
 		return false, err
 	}
 	if p.tenant, err = s.own(p.req.Tenant); err != nil {
