@@ -39,22 +39,30 @@ func clickComparisons() []*comparison {
 	}
 	return []*comparison{counted("off", 1.15), counted("on", 1.5), {
 		name: "redirects of 100,000 links in turn, beside those of one", unit: cpuMicros, bound: 1.3, less: true, needs: []string{"wrk"},
-		prepare: func(b *bench) (*server, *server, error) {
-			s, err := b.curt()
-			for i := 0; err == nil && i < manyLinks; i += 10_000 {
-				_, err = commands(s.port, 10_000, func(j int) string { return fmt.Sprintf("SHORTEN %s%d AS n%d", target, i+j, i+j) })
+		prepare: func(b *bench) (many, one *server, err error) {
+			if many, err = b.withLinks(manyLinks); err != nil {
+				return nil, nil, err
 			}
-			for i := 0; err == nil && i < manyLinks; i += 10_000 { // so that the first round finds them in the cache
-				_, err = commands(s.port, 10_000, func(j int) string { return fmt.Sprint("RESOLVE n", i+j) })
-			}
-			return s, s, err
+			one, err = b.withLinks(1)
+			return many, one, err
 		},
 		curtLoad: func(s *server) (float64, float64, error) { return walk(s, manyLinks) },
 		peerLoad: func(s *server) (float64, float64, error) { return walk(s, 1) },
 	}}
 }
 
-// script is wrk with a script, as a browser that comes from somewhere.
+// withLinks starts Curt with links n0, n1, ... in its cache.
+func (b *bench) withLinks(n int) (*server, error) {
+	s, err := b.curt()
+	for _, command := range []string{"SHORTEN " + target + " AS n", "RESOLVE n"} {
+		for done := 0; err == nil && done < n; done += 10_000 {
+			_, err = commands(s.port, min(10_000, n-done), func(i int) string { return command + strconv.Itoa(done+i) })
+		}
+	}
+	return s, err
+}
+
+// script is wrk with a script, as a browser that comes from somewhere. It returns when the last clicks have been written.
 func script(s *server, text string) (float64, float64, error) {
 	f, err := os.CreateTemp(s.cmd.Dir, "*.lua")
 	if err != nil {
@@ -67,6 +75,7 @@ func script(s *server, text string) (float64, float64, error) {
 	if err := f.Close(); err != nil {
 		return 0, 0, err
 	}
+	defer time.Sleep(1500 * time.Millisecond)
 	return wrk(s, "/", "-s", f.Name(), "-H", "User-Agent: "+browserAgent, "-H", "Referer: https://news.example/story")
 }
 
