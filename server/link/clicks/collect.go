@@ -44,12 +44,14 @@ type batch struct {
 	records []record
 }
 
-// newBatch makes a batch with room for about as many rows and records as another had.
+// newBatch makes a batch with room for about as many rows and records as another had, unless these were unusually many.
 func newBatch(like *batch) *batch {
+	const usual = 1 << 15
+	rows := min(len(like.index), usual)
 	return &batch{
-		index:   make(map[combo]int32, len(like.index)),
-		rows:    make([]row, 0, len(like.index)),
-		records: make([]record, 0, len(like.records)),
+		index:   make(map[combo]int32, rows),
+		rows:    make([]row, 0, rows),
+		records: make([]record, 0, min(len(like.records), usual)),
 	}
 }
 
