@@ -360,7 +360,7 @@ func TestLimitsOfLinks(t *testing.T) {
 	n.wantTarget(long, "https://example.com/old")
 	n.Must("RETARGET", long, "https://example.com/new")
 	n.Must("SET", long, "https://example.com/set")
-	n.Must("UNTAG", long, "1")
+	n.Must("TAG", long, "DEL", "1")
 	n.wantTarget(long, "https://example.com/set")
 	for _, c := range []struct {
 		word, want string
@@ -370,7 +370,7 @@ func TestLimitsOfLinks(t *testing.T) {
 		{"BADNAME", "BADNAME ", []string{"SET", "elevenbytes", "https://example.com/"}},
 		{"BADNAME", "BADNAME ", []string{"RENAME", "short", "elevenbytes"}},
 		{"ERR", "ERR a link has at most 2 tags", []string{"SHORTEN", "https://example.com/", "TAG", "1", "TAG", "2", "TAG", "3"}},
-		{"ERR", "ERR a link has at most 2 tags", []string{"TAG", "short", "1", "2", "3"}},
+		{"ERR", "ERR a link has at most 2 tags", []string{"TAG", "short", "ADD", "1", "2", "3"}},
 		{"ERR", "ERR TAG is longer than 5 bytes", []string{"SHORTEN", "https://example.com/", "TAG", "sixsix"}},
 		{"ERR", "ERR TITLE is longer than 20 bytes", []string{"SHORTEN", "https://example.com/", "TITLE", strings.Repeat("t", 21)}},
 		{"ERR", "ERR TITLE is longer than 20 bytes", []string{"TITLE", "short", strings.Repeat("t", 21)}},
