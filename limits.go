@@ -17,7 +17,7 @@ func clientLimits() []option {
 		{"", "tcp-keepalive", "SECONDS", "300", "ask a silent peer whether it is still there after so long; 0 for never", keepAlive},
 		{"", "timeout", "SECONDS", "0", "close a connection that was idle for so long; 0 for never", seconds(func(s *settings) *time.Duration { return &s.RESP.IdleTimeout })},
 		{"", "command-timeout", "SECONDS", "60", "close a connection whose command is not whole so long after its first byte", positiveSeconds(func(s *settings) *time.Duration { return &s.RESP.CommandTimeout })},
-		{"", "write-timeout", "SECONDS", "30", "close a connection that takes none of its replies for so long", positiveSeconds(func(s *settings) *time.Duration { return &s.RESP.WriteTimeout })},
+		{"", "write-timeout", "SECONDS", "30", "close a connection that takes so long for the next 64 KiB of its replies", positiveSeconds(func(s *settings) *time.Duration { return &s.RESP.WriteTimeout })},
 		{"", "tls-handshake-timeout", "SECONDS", "10", "close a connection whose TLS handshake takes longer, on both ports", handshakeTimeout},
 		{"", "proto-max-bulk-len", "SIZE", "1MiB", "longest word of a command", sizeWithin(func(s *settings) *int { return &s.RESP.MaxBulk }, 1<<20, 512<<20)},
 		{"", "proto-max-multibulk-len", "N", "20000", "words of a command", number(func(s *settings) *int { return &s.RESP.MaxWords }, 16, 1<<20)},

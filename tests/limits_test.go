@@ -259,6 +259,15 @@ func TestLimitsOfRedisClients(t *testing.T) {
 				}
 			}
 		}, []string{"curt_refused_write_timeout"}},
+		{"write-timeout, of a slow reader", nil, func(t *testing.T, n *limited) {
+			c, broken := n.stuck(t, []string{"ECHO", strings.Repeat("x", 64<<10)}, 1<<20)
+			for end := time.Now().Add(patience); !closed(broken); n.later(9 * time.Second) {
+				c.in.ReadByte() // one every nine seconds; an error comes when it is closed
+				if n.others(); time.Now().After(end) {
+					t.Fatal("who reads a byte now and then is not closed")
+				}
+			}
+		}, []string{"curt_refused_write_timeout"}},
 		{"command-timeout", nil, func(t *testing.T, n *limited) {
 			c := n.Dial()
 			for _, b := range []byte("*2\r\n$4\r\nECHO\r\n$100\r\n" + strings.Repeat("x", 100)) { // a byte every nine seconds
