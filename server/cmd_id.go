@@ -10,7 +10,7 @@ import (
 
 func idCommands() []*command {
 	return []*command{{
-		name: "nextid", arity: -1, flags: flagWrite | flagFast, group: "id", since: "0.1.0", complexity: "O(N) with N the number of ids",
+		name: "nextid", arity: -1, flags: flagWrite | flagFast, group: "id", since: "0.1.0", complexity: "O(N) with N the number of ids", ahead: true,
 		syntax:  "[SNOWFLAKE | TAG name] [COUNT count]",
 		summary: "Returns ids of a segment, or snowflake ids, each given out once for ever",
 		reply:   "array of bulk: the ids, at most 1,000. -ERR when the clock stands behind the snowflake ids given out, -OVERLOADED",

@@ -48,18 +48,18 @@ const (
 
 // transaction is what a session queues between MULTI and EXEC.
 type transaction struct {
-	queue    []queued
-	bytes    int
-	writes   bool
-	newLinks int      // that the queued commands may make
-	spoilt   bool     // a command was refused: EXEC will be too
-	after    []func() // what the commands do once the commit is visible
+	queue  []queued
+	bytes  int
+	writes bool
+	spoilt bool     // a command was refused: EXEC will be too
+	after  []func() // what the commands do once the commit is visible
 }
 
 // queued is a command with its own copy of its words.
 type queued struct {
-	cmd  *command
-	args [][]byte
+	cmd   *command
+	args  [][]byte
+	reply []byte // of one that ran before the others; nil: it did not
 }
 
 func (t *transaction) add(cmd *command, args [][]byte) error {
@@ -78,11 +78,8 @@ func (t *transaction) add(cmd *command, args [][]byte) error {
 		text = append(text, a...)
 		words[i] = text[len(text)-len(a) : len(text) : len(text)]
 	}
-	t.queue = append(t.queue, queued{cmd, words})
+	t.queue = append(t.queue, queued{cmd: cmd, args: words})
 	t.writes = t.writes || cmd.as(args).flags&flagWrite != 0
-	if cmd.newLinks != nil {
-		t.newLinks += cmd.newLinks(words)
-	}
 	return nil
 }
 
@@ -144,8 +141,11 @@ func exec(c *call) error {
 	if tx.spoilt {
 		return errExecAbort
 	}
+	if err := c.runAhead(tx); err != nil {
+		return err
+	}
 	results := resp.NewWriter(c.w.Proto())
-	err := tx.alone(c.links, func(links *link.Service) error { return c.execute(tx, links, results) })
+	err := c.alone(tx, func(links *link.Service) error { return c.execute(tx, links, results) })
 	if errors.Is(err, errWatched) {
 		c.w.NullArray()
 		return nil
@@ -161,12 +161,47 @@ func exec(c *call) error {
 	return nil
 }
 
-// alone runs fn while nobody changes anything; a transaction that only reads needs no batch.
-func (t *transaction) alone(links *link.Service, fn func(*link.Service) error) error {
-	if t.writes {
-		return links.Exec(context.Background(), t.newLinks, fn)
+// runAhead runs what touches nothing that others see and may wait, before everybody else has to: EXEC may still fail then.
+func (c *call) runAhead(tx *transaction) error {
+	for i := range tx.queue {
+		q := &tx.queue[i]
+		if !q.cmd.ahead || permits(c.session.may(), q.cmd, q.args) != nil {
+			continue
+		}
+		w := resp.NewWriter(c.w.Proto())
+		one := &call{Server: c.Server, session: c.session, cmd: q.cmd, args: q.args, w: w, links: c.links, tx: tx}
+		if err := c.carryOut(one); err != nil {
+			if _, fault := errorText(err); fault {
+				return errInternal
+			}
+		}
+		q.reply = w.Bytes()
+		c.owes = c.owes || one.owes
 	}
-	return links.Still(fn)
+	return nil
+}
+
+// need is what the queued commands may use up.
+func (c *call) need(tx *transaction) (need link.Need) {
+	for _, q := range tx.queue {
+		if q.cmd.newLinks == nil {
+			continue
+		}
+		n := q.cmd.newLinks(q.args)
+		need.Links += n
+		if c.opts.CodeSource == link.CodeSnowflake || hasWord("snowflake")(q.args) {
+			need.Snowflakes += n
+		}
+	}
+	return need
+}
+
+// alone runs fn while nobody changes anything; a transaction that only reads needs no batch.
+func (c *call) alone(tx *transaction, fn func(*link.Service) error) error {
+	if tx.writes {
+		return c.links.Exec(context.Background(), c.need(tx), fn)
+	}
+	return c.links.Still(fn)
 }
 
 // execute runs the queued commands on the view that belongs to the transaction. Errors are results; a fault of ours
@@ -187,6 +222,10 @@ func (c *call) execute(tx *transaction, links *link.Service, results *resp.Write
 		}
 		if tenant := c.session.may().Tenant(); tenant != links.Tenant() { // AUTH may be one of the commands
 			links = links.Within(tenant)
+		}
+		if q.reply != nil {
+			results.Raw(q.reply)
+			continue
 		}
 		one := &call{Server: c.Server, session: c.session, cmd: q.cmd, args: q.args, w: results, links: links, tx: tx}
 		if err := c.carryOut(one); err != nil {

@@ -93,6 +93,7 @@ type command struct {
 
 	form      *command                 // what it is with the form's name as third word; the ACL knows it as name|form. nil: always the same
 	immediate bool                     // runs at once after MULTI, which queues the others
+	ahead     bool                     // EXEC runs it before it locks: it may wait, and what it gives out is nobody's before
 	newLinks  func(args [][]byte) int  // how many links it may make at most, for EXEC; nil: none
 	channels  keySpan                  // which words are channels, or PSUBSCRIBE's patterns of some
 	discloses func(args [][]byte) bool // a write that also tells what was at its keys; nil: none does

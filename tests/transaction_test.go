@@ -248,3 +248,36 @@ func TestTransactionMakesManyLinks(t *testing.T) {
 	}
 	n.Want("(integer) 1751", "DBSIZE") // 5 * (100 + 100 + 100 + 50) and the same one
 }
+
+// TestIDsInATransactionHoldNobodyUp: EXEC takes ids of every kind before it locks, so that a disk that does not answer stops this one only.
+func TestIDsInATransactionHoldNobodyUp(t *testing.T) {
+	for _, words := range [][]string{
+		{"NEXTID", "TAG", "new"},
+		{"NEXTID", "SNOWFLAKE"},
+		{"SHORTEN", "https://example.com/flake", "CODE", "SNOWFLAKE"},
+	} {
+		n := start(t)
+		n.Must("SET", "a", "https://example.com/")
+		waits, other := n.Dial(), n.Dial()
+		other.Do("PING")
+		release := n.disk.hold()
+		before := n.disk.logSyncs.Load()
+		waits.Send("MULTI")
+		waits.Send(words...)
+		waits.Send("SET", "b", "https://example.com/b")
+		waits.Send("EXEC")
+		eventually(t, "a wait for the disk", func() bool { return n.disk.logSyncs.Load() > before })
+		for _, read := range [][]string{{"MULTI"}, {"GET", "a"}, {"GET", "b"}, {"EXEC"}} {
+			if r := other.Do(read...); r.isError() {
+				t.Errorf("%q: %s", read, r)
+			}
+		}
+		release()
+		waits.Receive()
+		waits.Receive()
+		waits.Receive()
+		if r := waits.Receive(); len(r.list) != 2 || r.list[0].isError() || r.list[1].isError() {
+			t.Errorf("%q: %s", words, r)
+		}
+	}
+}

@@ -119,8 +119,63 @@ func TestFullMillisecond(t *testing.T) {
 		_, _, seq := s.opts.Parse(next(t, s))
 		starts[seq] = true
 	}
+	for seq := range starts {
+		if seq > 99 {
+			t.Errorf("a millisecond starts at %d", seq)
+		}
+	}
 	if len(starts) < 10 {
 		t.Errorf("new milliseconds start at %v", starts)
+	}
+	s.done.Wait()
+	o = b.options()
+	o.Jitter = -1
+	b.ms.Store(b.mark.Load())
+	for s = open(t, o); ; b.ms.Add(1) {
+		if id, err := s.Next(context.Background()); err == nil {
+			if _, _, seq := s.opts.Parse(id); seq != 0 {
+				t.Errorf("without jitter a millisecond starts at %d", seq)
+			}
+			break
+		}
+	}
+	s.done.Wait()
+}
+
+// Who waits for the clock holds nobody up, and goes on when it comes.
+func TestNoLockWhileWaiting(t *testing.T) {
+	b := newBench()
+	o := b.options()
+	o.SequenceBits, o.Jitter, o.Wait = 1, -1, time.Minute
+	s := open(t, o)
+	next(t, s)
+	next(t, s) // the millisecond is used up
+	got := make(chan uint64)
+	for range 2 {
+		go func() {
+			id, err := s.Next(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			got <- id
+		}()
+	}
+	for range 20 { // each takes the lock while the two wait
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	b.ms.Add(-3) // a short step back is waited for as well
+	select {
+	case id := <-got:
+		t.Errorf("%d came before its time", id)
+	case <-time.After(5 * time.Millisecond):
+	}
+	b.ms.Add(4)
+	if first, second := <-got, <-got; first == second {
+		t.Errorf("%d came twice", first)
 	}
 	s.done.Wait()
 }

@@ -74,7 +74,7 @@ func (s *Service) makeName(ctx context.Context, p *plan) (string, error) {
 		case CodeHash:
 			name = hashCode(alphabet, length, p.tenant, p.target, p.tries)
 		case CodeSnowflake:
-			id, err := s.ids.snowflakeID(ctx)
+			id, err := s.takeSnowflake(ctx)
 			if err != nil {
 				return "", err
 			}

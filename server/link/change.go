@@ -22,6 +22,8 @@ type change struct {
 	revert []func() // undoes what an Exec did outside its batch, should it fail
 	reset  bool     // clicks were reset in this Exec
 	ids    []uint64 // taken before an Exec, since nobody may wait inside
+	// of snowflake codes, likewise
+	snowflakes []uint64
 }
 
 // save writes a changed record and notes its old and new texts.

@@ -5,18 +5,27 @@ import (
 	"sync"
 )
 
+// Need is what an Exec may use up at most. It is taken before, so that no lock is held while waiting for a block, a tick or an fsync.
+type Need struct {
+	Links      int // new ones
+	Snowflakes int // codes of that kind among them
+}
+
 // Exec runs fn alone, atomic and isolated: its service reads its own writes, nobody who changes or who asks through Exec and
-// Still sees any of them before all, and when fn returns an error or panics none is made. ids says how many new links fn may
-// make at most: they are taken before, so that no lock is held while waiting for a block or an fsync.
-func (s *Service) Exec(ctx context.Context, ids int, fn func(*Service) error) error {
+// Still sees any of them before all, and when fn returns an error or panics none is made.
+func (s *Service) Exec(ctx context.Context, need Need, fn func(*Service) error) error {
 	if err := s.admit(ctx, false); err != nil {
 		return err
 	}
-	taken, err := s.takeIDs(ctx, ids)
+	flakes, err := s.takeSnowflakes(ctx, need.Snowflakes)
 	if err != nil {
 		return err
 	}
-	c := &change{engine: s.engine, by: s.by, ids: taken}
+	taken, err := s.takeIDs(ctx, need.Links)
+	if err != nil {
+		return err
+	}
+	c := &change{engine: s.engine, by: s.by, ids: taken, snowflakes: flakes}
 	defer func() { s.spare.put(c.ids) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,6 +98,33 @@ func (s *Service) takeID(ctx context.Context) (uint64, error) {
 	}
 	id := s.batch.ids[0]
 	s.batch.ids = s.batch.ids[1:]
+	return id, nil
+}
+
+// takeSnowflakes returns ids for at most n snowflake codes.
+func (s *Service) takeSnowflakes(ctx context.Context, n int) (list []uint64, err error) {
+	if n == 0 {
+		return nil, nil
+	}
+	list = make([]uint64, n+execReserve)
+	for i := range list {
+		if list[i], err = s.ids.snowflakeID(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// takeSnowflake returns an id for a snowflake code, inside an Exec one of those taken before it.
+func (s *Service) takeSnowflake(ctx context.Context) (uint64, error) {
+	if s.batch == nil {
+		return s.ids.snowflakeID(ctx)
+	}
+	if len(s.batch.snowflakes) == 0 {
+		return 0, ErrOverloaded
+	}
+	id := s.batch.snowflakes[0]
+	s.batch.snowflakes = s.batch.snowflakes[1:]
 	return id, nil
 }
 

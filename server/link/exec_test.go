@@ -14,7 +14,7 @@ import (
 var errNo = errors.New("no")
 
 func (k *keyspace) exec(ids int, fn func(*link.Service) error) error {
-	return k.Exec(context.Background(), ids, fn)
+	return k.Exec(context.Background(), link.Need{Links: ids}, fn)
 }
 
 func TestExecReadsItsOwnWrites(t *testing.T) {
@@ -152,7 +152,7 @@ func TestChangesAreTold(t *testing.T) {
 	next("me [] true unbanned two.example ")
 	k.want(second(s.Expire("a", k.clock.Load()+1000, 0)), nil)
 	next("me [a] false")
-	err = s.Exec(context.Background(), 1, func(s *link.Service) error {
+	err = s.Exec(context.Background(), link.Need{Links: 1}, func(s *link.Service) error {
 		if _, err := s.Shorten(context.Background(), &link.Request{URL: three, Alias: "b", HasAlias: true}); err != nil {
 			return err
 		}

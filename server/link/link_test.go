@@ -342,7 +342,7 @@ func TestBlockedWords(t *testing.T) {
 func TestExecIsAllOrNothing(t *testing.T) {
 	b := newBench(t, Options{})
 	fault := errors.New("fault")
-	err := b.Exec(context.Background(), 2, func(s *Service) error {
+	err := b.Exec(context.Background(), Need{Links: 2}, func(s *Service) error {
 		if _, err := s.Shorten(context.Background(), &Request{URL: url(1), HasAlias: true, Alias: "x"}); err != nil {
 			return err
 		}

@@ -471,7 +471,7 @@ func TestClicksInExec(t *testing.T) {
 	code := b.shorten(Request{URL: url(1)})
 	b.follow(code, person)
 	oops := fmt.Errorf("oops")
-	err := b.Exec(t.Context(), 0, func(s *Service) error {
+	err := b.Exec(t.Context(), Need{}, func(s *Service) error {
 		if c, err := s.Clicks(code); err != nil || c.Visits != 1 {
 			t.Errorf("inside: %+v, %v", c, err)
 		}
@@ -487,7 +487,7 @@ func TestClicksInExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantClicks(code, 1, 0)
-	if err := b.Exec(t.Context(), 0, func(s *Service) error { return s.ResetClicks(code) }); err != nil {
+	if err := b.Exec(t.Context(), Need{}, func(s *Service) error { return s.ResetClicks(code) }); err != nil {
 		t.Fatal(err)
 	}
 	b.wantClicks(code, 0, 0)
