@@ -65,6 +65,9 @@ func TestBadWords(t *testing.T) {
 
 func TestBadEnvironmentAndFile(t *testing.T) {
 	t.Parallel()
+	checkFault(t, "snowflake ids: the clock says 20", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-epoch", "2999-01-01")
+	checkFault(t, "and ids can tell 2024-01-01 00:00:00 to 2024-01-01 02:19:48", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-worker-bits", "20", "--snowflake-sequence-bits", "20", "--snowflake-jitter", "0")
+	checkFault(t, "worker 4 is not within 0 to 3", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-worker-bits", "2", "--snowflake-worker", "4")
 	checkFault(t, `variable "CURT_SYNC": must be one of`, []string{"CURT_SYNC=maybe"})
 	f := func(want, text string) {
 		t.Helper()

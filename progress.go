@@ -18,11 +18,13 @@ func newBar(most int64, things string) bar {
 	}
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionThrottle(200 * time.Millisecond), progressbar.OptionShowCount(),
-		progressbar.OptionSetItsString(things), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSpinnerType(14),
 	}
 	if things == "bytes" {
 		options = append(options, progressbar.OptionShowBytes(true))
+	} else {
+		options = append(options, progressbar.OptionSetItsString(things), progressbar.OptionShowIts())
 	}
 	return bar{progressbar.NewOptions64(most, options...)}
 }

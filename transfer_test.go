@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -138,4 +140,43 @@ func TestRestore(t *testing.T) {
 		t.Error(again, first, fresh)
 	}
 	p.stop()
+}
+
+// On a terminal stderr shows how far it is, and the result stands alone on its line; nowhere else is there a bar.
+func TestProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	requirePrograms(t, "script")
+	var rows strings.Builder
+	rows.WriteString("url\nftp://example.com/\n")
+	for i := range 30_000 {
+		fmt.Fprintf(&rows, "https://example.com/%0200d\n", i)
+	}
+	csv, dir := file(t, 0o600, rows.String()), filepath.Join(t.TempDir(), "d")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	onTerminal := func(words string) string {
+		cmd := exec.Command("script", "-qec", self+" "+words, os.DevNull)
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", words, err, out)
+		}
+		return string(out)
+	}
+	out := onTerminal("import --dir " + dir + " --format csv " + csv)
+	if !strings.Contains(out, "%") || !strings.Contains(out, "MB") || !strings.Contains(out, "\r") {
+		t.Errorf("no bar: %q", out)
+	}
+	if !strings.HasSuffix(out, "\r30000 imported, 1 refused\r\n") || !strings.Contains(out, "\rline 2: BADURL bad_scheme") {
+		t.Errorf("%q", out)
+	}
+	out = onTerminal("export --dir " + dir + " > " + os.DevNull)
+	if !strings.Contains(out, "%") || !strings.Contains(out, "/30000") {
+		t.Errorf("no bar: %q", out)
+	}
+	if got := curtOK(t, "export", "--dir", dir); got.stderr != "" {
+		t.Errorf("a bar where there is no terminal: %q", got.stderr)
+	}
 }
