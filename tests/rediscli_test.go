@@ -2,14 +2,20 @@ package tests
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // requireProgram skips a test for a program that is not there.
@@ -265,5 +271,51 @@ func TestRedisExporter(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("%.3000s", text)
+	}
+}
+
+// TestDoors goes through a unix socket and TLS, with a name and a password: by redis-cli, and by a library that does it in HELLO.
+func TestDoors(t *testing.T) { // O08
+	requireProgram(t, "redis-cli", "openssl")
+	dir := t.TempDir()
+	cert, key, socket := filepath.Join(dir, "cert"), filepath.Join(dir, "key"), filepath.Join(dir, "socket")
+	if out, err := exec.Command("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+		"-subj", "/CN=curt", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert).CombinedOutput(); err != nil {
+		t.Fatalf("openssl: %v\n%s", err, out)
+	}
+	p := run(t, nil, "--dir", filepath.Join(dir, "data"), "--resp", "unix:"+socket, "--resp-tls-cert", cert, "--resp-tls-key", key, "--requirepass", "secret")
+	m := &matrix{t: t, addr: p.respAddr, p: p}
+	in := []string{"--no-auth-warning", "--user", "default", "--pass", "secret"}
+	secure := append([]string{"--tls", "--cacert", cert}, in...)
+	local := append([]string{"-s", socket}, in...)
+	code := strings.TrimSpace(m.cli("", append(local, "SHORTEN", "https://example.com/")...))
+	m.want("https://example.com/\n", "", append(secure, "RESOLVE", code)...)
+	m.want("https://example.com/\n", "", append(secure, "-3", "-n", "0", "GET", code)...)
+	m.want("NOAUTH Authentication required.\n\n", "", "-s", socket, "GET", code)
+	m.wantMatch("^AUTH failed: WRONGPASS", "", "--no-auth-warning", "-s", socket, "-a", "wrong", "GET", code)
+
+	pem, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatal("no certificate")
+	}
+	for _, o := range []*redis.Options{
+		{Addr: p.respAddr, TLSConfig: &tls.Config{RootCAs: roots}, Username: "default", Password: "secret"},
+		{Network: "unix", Addr: socket, Password: "secret", Protocol: 2},
+	} {
+		client := redis.NewClient(o)
+		if got, err := client.Get(t.Context(), code).Result(); err != nil || got != "https://example.com/" {
+			t.Errorf("%s: %q, %v", o.Addr, got, err)
+		}
+		client.Close()
+		o.Password = "wrong"
+		client = redis.NewClient(o)
+		if err := client.Ping(t.Context()).Err(); err == nil || !strings.HasPrefix(err.Error(), "WRONGPASS") {
+			t.Errorf("%s: %v", o.Addr, err)
+		}
+		client.Close()
 	}
 }
