@@ -121,9 +121,9 @@ func script(interpreter, file string) func(*testing.T) []string {
 func goProgram(library string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
-		path := filepath.Join(t.TempDir(), "client")
-		if out, err := exec.Command("go", "build", "-o", path, "curt/tests/clients/go").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
+		path, err := goClients()
+		if err != nil {
+			t.Fatal(err)
 		}
 		return []string{path, library}
 	}

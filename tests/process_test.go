@@ -14,19 +14,24 @@ import (
 	"time"
 )
 
-// program is the path of the built program, made when it is first asked for.
-var program = sync.OnceValues(func() (string, error) {
+// program and goClients are the paths of built programs, made when they are first asked for.
+var (
+	program   = sync.OnceValues(func() (string, error) { return build("curt") })
+	goClients = sync.OnceValues(func() (string, error) { return build("curt/tests/clients/go") })
+)
+
+func build(what string) (path string, err error) {
 	dir, err := os.MkdirTemp("", "curt-program-")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "curt")
-	if out, err := exec.Command("go", "build", "-o", path, "curt").CombinedOutput(); err != nil {
+	path = filepath.Join(dir, "curt")
+	built.Store(path, true)
+	if out, err := exec.Command("go", "build", "-o", path, what).CombinedOutput(); err != nil {
 		return path, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	built.Store(path, true)
 	return path, nil
-})
+}
 
 var built sync.Map // paths of built programs, for removeProgram
 

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"curt/server"
 )
 
 // pick makes a test's own random numbers, and prints the seed.
@@ -178,6 +180,78 @@ func TestExecWaitsForTheSync(t *testing.T) {
 	if r := c.Receive(); len(r.list) != 2 || r.list[0].text != "https://one.example/" || r.list[1].text != "OK" {
 		t.Errorf("EXEC: %s", r)
 	}
+}
+
+// TestWatchSeesEveryChange: whatever changes what a link leads to or how long makes a transaction that watches it fail; clicks and
+// looks do not.
+func TestWatchSeesEveryChange(t *testing.T) {
+	n := start(t, func(o *server.Options) { o.AllowFlush = true })
+	f := func(before, change string, dirty bool) {
+		t.Helper()
+		n.Must("FLUSHALL")
+		for _, line := range []string{"UNBANHOST one.example", "SET a https://one.example/", before} {
+			if words := strings.Fields(line); len(words) > 0 {
+				n.Must(words...)
+			}
+		}
+		c := n.Dial()
+		c.Do("WATCH", "a", "b")
+		switch words := strings.Fields(change); words[0] {
+		case "advance":
+			n.Advance(time.Second)
+		case "browse":
+			if got, err := fetch(browser(false), "GET", n.httpAddr, words[1]); err != nil || got.status/100 != 3 {
+				t.Errorf("browse: %v, %v", got, err)
+			}
+		default:
+			n.Must(words...)
+		}
+		c.Do("MULTI")
+		if r := c.Do("EXEC"); r.isNull() != dirty {
+			t.Errorf("after %q, %q makes EXEC answer %s", before, change, r)
+		}
+		c.conn.Close()
+	}
+	const limited = "SHORTEN https://limited.example/ AS b MAXVISITS 1"
+	f("", "SET a https://two.example/", true)
+	f("", "SET b https://two.example/", true)
+	f("", "SHORTEN https://two.example/ AS b", true)
+	f("", "RETARGET a https://two.example/", true)
+	f("", "DEL a", true)
+	f("", "UNLINK a", true)
+	f("", "RENAME a c", true)
+	f("", "RENAME a b", true)
+	f("SET c https://two.example/", "RENAMENX c b", true)
+	f("", "EXPIRE a 100", true)
+	f("EXPIRE a 100", "PERSIST a", true)
+	f("", "EXPIRE a -1", true)
+	f("PEXPIRE a 1000", "advance", true)
+	f("PEXPIRE a 1001", "advance", false)
+	f("", "BAN a", true)
+	f("BAN a", "UNBAN a", true)
+	f("", "BANHOST one.example", true)
+	f("BANHOST one.example", "UNBANHOST one.example", true)
+	f(limited, "VISIT b", true)
+	f(limited, "browse /b", true)
+	f("", "TITLE a x", true)
+	f("", "TAG a ADD x", true)
+	f("SHORTEN https://limited.example/ AS b MAXVISITS 2", "VISIT b", false)
+	f("EXPIRE a -1", "REVIVE a", true)
+	f("", "FLUSHALL", true)
+
+	f("", "VISIT a", false)
+	f("", "browse /a", false)
+	f("", "RESOLVE a", false)
+	f("", "GET a", false)
+	f("", "MGET a b", false)
+	f("", "TOUCH a", false)
+	f("", "LINKINFO a", false)
+	f("", "CLICKS a", false)
+	f("", "CLICKS a RESET", false)
+	f("", "SHORTEN https://one.example/", false)
+	f("", "SET c https://two.example/", false)
+	f("", "DEL b", false)
+	f("", "PERSIST a", false)
 }
 
 // TestHostBansAreWatched: any change of any host's ban counts, since it may concern what is watched.

@@ -27,7 +27,7 @@ func mustSet(t *testing.T, us *Users, name string, rules ...string) Change {
 	return ch
 }
 
-// What a file says is what was saved, for whatever rules.
+// What a file says is what was saved, for whatever rules, and no password is in it (Z08).
 func TestSaveAndLoad(t *testing.T) {
 	us := testUsers("secret")
 	mustSet(t, us, "ann", "on", ">a", ">b", "~x*", "%R~y", "%W~z", "&c", "+@all", "-config", "+config|get", "tenant:acme")
@@ -43,6 +43,10 @@ func TestSaveAndLoad(t *testing.T) {
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(text), "secret") {
+		t.Errorf("%v: %s", err, text)
 	}
 	again := testUsers("")
 	if _, err := again.Load(file, ""); err != nil {
