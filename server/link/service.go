@@ -263,8 +263,8 @@ func (e *engine) filterBans(ctx context.Context) error {
 
 // barrier waits for every change that has begun.
 func (e *engine) barrier() {
-	//lint:ignore SA2001 the empty section waits for all writers
 	e.mu.Lock()
+	//lint:ignore SA2001 the empty section waits for all writers
 	e.mu.Unlock()
 }
 
