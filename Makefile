@@ -9,9 +9,10 @@ FUZZ ?=
 BENCH ?= .
 BENCHFLAGS ?=
 TESTFLAGS ?=
+FAULTFLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test clients bench fuzz lint generate ci
+.PHONY: help run build test clients bench fuzz faults lint generate ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +38,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s; a change to what reads from str
 		echo "$$file: $${target#func }"; \
 		$(GO) test -timeout 0 -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
 	done
+
+faults: ## put a server through every fault and write docs/FAULTS.md anew (FAULTFLAGS=-long for as much as a night allows)
+	$(GO) test -timeout 0 -count=1 -run '^Test(Fault[A-Z]|AFullDisk|ReadErrors|ReadersDoNotWait|PowerCuts|Kill$$)' ./tests -args $(FAULTFLAGS) -faults ../docs/FAULTS.md
 
 lint: ## check with gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not as gofmt writes it: $$unformatted"; exit 1; }

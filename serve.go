@@ -24,6 +24,7 @@ const drainTime = 10 * time.Second
 // is opened, and the store is open before the first client is answered.
 func serve(s *settings, out io.Writer) error {
 	s.Logger = newLogger(s)
+	warn := fitDescriptors(s)
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()
 	context.AfterFunc(signals, release)
@@ -40,6 +41,7 @@ func serve(s *settings, out io.Writer) error {
 		return err
 	}
 	announce(s, srv, bound, out)
+	warn(s.Logger)
 	notify("READY=1")
 	return answer(running, release, s.Logger, srv, bound)
 }

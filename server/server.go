@@ -94,7 +94,7 @@ func Open(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
+	store, err := storage.Open(storage.Options{Dir: o.Dir, FS: o.FS, CacheBytes: o.CacheBytes, OpenFiles: o.StoreFiles, Sync: o.Sync, Logger: o.Logger, Now: o.Now, Fatal: o.Fatal})
 	if err != nil {
 		return nil, err // it names the folder
 	}

@@ -173,7 +173,7 @@ func copyStore(fs vfs.FS, from, to string, progress func(done, all int64)) error
 		}
 		all += info.Size()
 	}
-	if err := makeFolder(newFiles(fs, false, nil), to); err != nil {
+	if err := makeFolder(newFiles(fs, false, nil, func() {}), to); err != nil {
 		return err
 	}
 	for _, name := range names {

@@ -22,6 +22,7 @@ type files struct {
 	vfs.FS
 	lazy  bool
 	fatal func(error)
+	pause func()       // before a table is made
 	open  atomic.Bool  // errors are fatal from now on; before, they are Open's
 	syncs atomic.Int64 // real syncs of lazy logs
 
@@ -32,8 +33,8 @@ type files struct {
 // walCategory is what Pebble calls its logs when it creates them.
 const walCategory vfs.DiskWriteCategory = "pebble-wal"
 
-func newFiles(fs vfs.FS, lazy bool, fatal func(error)) *files {
-	return &files{FS: fs, lazy: lazy, fatal: fatal, logs: map[*logFile]struct{}{}}
+func newFiles(fs vfs.FS, lazy bool, fatal func(error), pause func()) *files {
+	return &files{FS: fs, lazy: lazy, fatal: fatal, pause: pause, logs: map[*logFile]struct{}{}}
 }
 
 // Unwrap implements vfs.FS.
@@ -46,6 +47,9 @@ func (f *files) MkdirAll(dir string, _ os.FileMode) error { return f.FS.MkdirAll
 // only with the marker that names the manifest, and a file system that keeps the second entry and loses the
 // first would leave a store that does not open.
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasSuffix(name, ".sst") {
+		f.pause()
+	}
 	file, err := f.FS.Create(name, c)
 	if err == nil && strings.HasPrefix(f.PathBase(name), "MANIFEST-") {
 		if err := syncFolder(f.FS, f.PathDir(name)); err != nil {

@@ -17,6 +17,10 @@ const (
 	maxMemtableBytes  = 16 << 20
 
 	diskSlowAfter = 5 * time.Second
+	maxOpenErrors = 10 // failed flushes after which a start gives up: some seconds
+
+	firstPause = 10 * time.Millisecond // after a failed flush or compaction, doubled with each that follows
+	lastPause  = time.Second
 )
 
 // memtableBytes lets memtables have at most a quarter of the cache they are taken from.
@@ -32,7 +36,7 @@ func pebbleOptions(o Options, w *watch) *pebble.Options {
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
-		MaxOpenFiles:                4096,
+		MaxOpenFiles:                o.OpenFiles,
 		FlushDelayDeleteRange:       10 * time.Second, // so that DeleteAllLinks gives the disk back
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		Merger:                      merger(),
@@ -74,15 +78,19 @@ type watch struct {
 	now     func() time.Time
 	fatal   func(error)
 	stalled atomic.Bool
+	opening atomic.Bool  // Open is replaying the log
 	errors  atomic.Int64 // failed flushes and compactions
+	failing atomic.Int64 // of them, since the last that went well
 	logged  atomic.Int64 // unix ms of the last one logged
 }
 
 func (w *watch) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: w.backgroundError,
+		FlushEnd:        func(i pebble.FlushInfo) { w.written(i.Err) },
+		CompactionEnd:   func(i pebble.CompactionInfo) { w.written(i.Err) },
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			w.log.Error("data is corrupt", "file", i.Path, "error", i.Details)
+			w.log.Error("data is corrupt", "file", i.Path, "error", i.Details.Error())
 		},
 		DiskSlow: func(i pebble.DiskSlowInfo) {
 			w.log.Warn("disk is slow", "file", i.Path, "operation", i.OpType.String(), "took", i.Duration)
@@ -101,12 +109,32 @@ func (w *watch) listener() *pebble.EventListener {
 	}
 }
 
-// backgroundError logs at most once a second: Pebble retries a failed flush at once and for ever.
+// pause is how long the next table must wait: Pebble retries a failed flush at once and for ever, which would keep a processor busy.
+func (w *watch) pause() time.Duration {
+	n := w.failing.Load()
+	if n == 0 {
+		return 0
+	}
+	return min(firstPause<<min(n-1, 16), lastPause)
+}
+
+// written is told of a flush or compaction that has ended; a failed one comes to backgroundError too.
+func (w *watch) written(err error) {
+	if err == nil {
+		w.failing.Store(0)
+	}
+}
+
+// backgroundError logs at most once a second. Pebble calls it with its lock held: nothing here may wait.
 func (w *watch) backgroundError(err error) {
 	n := w.errors.Add(1)
+	w.failing.Add(1)
+	if n >= maxOpenErrors && w.opening.Load() {
+		w.fatal(fmt.Errorf("open: the log can't be replayed into tables: %v", err)) // Open would wait for ever
+	}
 	now, last := w.now().UnixMilli(), w.logged.Load()
 	if now-last < 1000 && now >= last && n > 1 || !w.logged.CompareAndSwap(last, now) {
 		return
 	}
-	w.log.Error("flush or compaction failed", "error", err, "failures", n)
+	w.log.Error("flush or compaction failed", "error", err.Error(), "failures", n) // as it is, err brings its stack
 }

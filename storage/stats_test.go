@@ -116,3 +116,23 @@ func TestDiskLow(t *testing.T) {
 	f(21<<30, 1000<<30, 999*time.Millisecond, true) // looked less than a second ago
 	f(21<<30, 1000<<30, time.Millisecond, false)
 }
+
+// TestFailuresArePaced: after each failure the next table waits twice as long, up to a second, and not at all when one went well.
+func TestFailuresArePaced(t *testing.T) {
+	w := &watch{log: slog.New(slog.DiscardHandler), now: time.Now, fatal: func(error) { t.Error("fatal") }}
+	l := w.listener()
+	if d := w.pause(); d != 0 {
+		t.Errorf("pause of %v without a failure", d)
+	}
+	for _, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000} {
+		l.FlushEnd(pebble.FlushInfo{Err: errors.New("disk on fire")})
+		l.BackgroundError(errors.New("disk on fire"))
+		if d := w.pause(); d != want*time.Millisecond {
+			t.Errorf("pause of %v, want %d ms", d, want)
+		}
+	}
+	l.FlushEnd(pebble.FlushInfo{})
+	if d := w.pause(); d != 0 {
+		t.Errorf("pause of %v after a success", d)
+	}
+}

@@ -45,6 +45,7 @@ type Options struct {
 	Dir        string           // the data folder; created for its owner only
 	FS         vfs.FS           // nil: the disk
 	CacheBytes int64            // block cache, memtables come out of it; 0: 256 MiB, less than 8 MiB: 8 MiB
+	OpenFiles  int              // tables kept open; 0: 4096
 	Sync       SyncMode         // "": always
 	Logger     *slog.Logger     // nil: discard
 	Now        func() time.Time // nil: time.Now
@@ -65,6 +66,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Dir == "" {
 		return o, errors.New("no data folder given")
+	}
+	if o.OpenFiles == 0 {
+		o.OpenFiles = 4096
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
@@ -146,13 +150,27 @@ func Open(o Options) (*Store, error) {
 // time and the late syncs are concurrent with writes.
 func (s *Store) openFiles(o Options) vfs.FS {
 	if o.FS != nil {
-		s.files = newFiles(o.FS, s.lazy, s.watch.fatal)
+		s.files = newFiles(o.FS, s.lazy, s.watch.fatal, s.pause)
 		return s.files
 	}
-	s.files = newFiles(vfs.Default, s.lazy, s.watch.fatal)
+	s.files = newFiles(vfs.Default, s.lazy, s.watch.fatal, s.pause)
 	fs, closer := vfs.WithDiskHealthChecks(s.files, diskSlowAfter, nil, s.watch.listener().DiskSlow)
 	s.closers = append(s.closers, closer)
 	return fs
+}
+
+// pause waits as long as watch says, or until Close.
+func (s *Store) pause() {
+	d := s.watch.pause()
+	if d == 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.stop:
+	}
 }
 
 func (s *Store) openPebble(o Options, fs vfs.FS, lock *pebble.Lock) error {
@@ -170,7 +188,10 @@ func (s *Store) openPebble(o Options, fs vfs.FS, lock *pebble.Lock) error {
 	}
 	p := pebbleOptions(o, s.watch)
 	p.FS, p.Lock = fs, lock
-	if s.db, err = pebble.Open(o.Dir, p); err != nil {
+	s.watch.opening.Store(true)
+	s.db, err = openDB(o.Dir, p)
+	s.watch.opening.Store(false)
+	if err != nil {
 		return fmt.Errorf("open %s: %w", o.Dir, err)
 	}
 	s.Reader = Reader{from: s.db, reads: new(atomic.Int64)}
@@ -181,6 +202,16 @@ func (s *Store) openPebble(o Options, fs vfs.FS, lock *pebble.Lock) error {
 		return errors.Join(fmt.Errorf("mark %s: %w", o.Dir, err), s.db.Close())
 	}
 	return nil
+}
+
+// openDB is pebble.Open, which may panic when it cleans up after a failed call to the file system.
+func openDB(dir string, o *pebble.Options) (db *pebble.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a call to the file system failed, and Pebble could not clean up after it: %v", p)
+		}
+	}()
+	return pebble.Open(dir, o)
 }
 
 // load reads what Open must know: the format and the number of links.

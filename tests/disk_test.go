@@ -16,6 +16,8 @@ type disk struct {
 	free      atomic.Int64 // bytes free, negative: as the file system says
 	failReads atomic.Bool  // reads of tables fail with errRead
 
+	onTable atomic.Pointer[func() error] // nil, or called before a table is made; its error is the disk's
+
 	mu   sync.Mutex
 	held chan struct{} // syncs of the log wait until it is closed; guarded by mu
 }
@@ -54,6 +56,11 @@ func (d *disk) syncing() {
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
 func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if fn := d.onTable.Load(); fn != nil && strings.HasSuffix(name, ".sst") {
+		if err := (*fn)(); err != nil {
+			return nil, err
+		}
+	}
 	f, err := d.FS.Create(name, c)
 	return d.wrap(name, f, err)
 }

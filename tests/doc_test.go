@@ -4,10 +4,12 @@
 // testdata are redis-cli sessions, run by transcript_test.go and rewritten by `go test ./tests -run Transcripts -rewrite`. Files
 // are named after the kind of fault they look for; a comment such as E05 names the kind's row in the list of faults that
 // users of other shorteners met. Flag -long makes the random tests run as long as a night allows.
+// Tests named TestFault break something under the server on purpose; `make faults` writes what they saw into docs/FAULTS.md.
 package tests
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -17,10 +19,19 @@ import (
 var long = flag.Bool("long", false, "run the random, crash and load tests at full length")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		runChild()
+	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), // one a process, for ever
 		goleak.Cleanup(func(code int) {
 			removeProgram()
+			if *faultsFile != "" && code == 0 {
+				if err := faults.write(*faultsFile); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					code = 1
+				}
+			}
 			os.Exit(code)
 		}))
 }

@@ -55,8 +55,18 @@ type process struct {
 // run starts `curt serve` on free ports and waits until it says that it is ready.
 func run(tb testing.TB, env []string, args ...string) *process {
 	tb.Helper()
+	path, err := program()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return runAs(tb, path, env, args...)
+}
+
+// runAs is run for another path of the program.
+func runAs(tb testing.TB, path string, env []string, args ...string) *process {
+	tb.Helper()
 	args = append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0"}, args...)
-	p, out := launch(tb, env, args...)
+	p, out := launchAs(tb, path, env, args...)
 	ready := regexp.MustCompile(`(?s)RESP on (\S+)\n.*HTTP on http://(\S+)\n.*curl`)
 	eventually(tb, "the program is ready: "+strings.Join(args, " "), func() bool {
 		if m := ready.FindStringSubmatch(out.String()); m != nil {
@@ -80,6 +90,12 @@ func launch(tb testing.TB, env []string, args ...string) (*process, *logBuffer) 
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return launchAs(tb, path, env, args...)
+}
+
+// launchAs is launch for another path of the program.
+func launchAs(tb testing.TB, path string, env []string, args ...string) (*process, *logBuffer) {
+	tb.Helper()
 	out := &logBuffer{}
 	p := &process{tb: tb, cmd: exec.Command(path, args...), stderr: &logBuffer{}, ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
@@ -153,7 +169,7 @@ func TestSignalsDrain(t *testing.T) { // O02
 					}
 					wg.Go(func() {
 						defer c.conn.Close()
-						l.load(t, c, newRand(uint64(i)), fmt.Sprint(i))
+						l.load(t, c, newRand(uint64(i)), fmt.Sprint(i), 0)
 					})
 				}
 				eventually(t, "there is load", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.codes) > 50 })
@@ -316,7 +332,7 @@ func TestKill(t *testing.T) {
 					r := newRand(rng.Uint64())
 					loads.Go(func() {
 						defer c.conn.Close()
-						l.load(t, c, r, fmt.Sprintf("life%d-%d", life, i))
+						l.load(t, c, r, fmt.Sprintf("life%d-%d", life, i), 0)
 					})
 				}
 				time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond) // when it dies is for the seed and the scheduler to say
@@ -328,7 +344,7 @@ func TestKill(t *testing.T) {
 			}
 			p := run(t, nil, "--dir", dir, "--sync", mode)
 			l.check(t, dial(t, p.respAddr))
-			t.Logf("%d codes issued, %d links known", len(l.codes), len(l.links))
+			survived(t, fmt.Sprintf("kill -9, %d times under load, `--sync %s`; %d codes issued", scale(2, 4, 200), mode, len(l.codes)), "connections that end")
 		})
 	}
 }

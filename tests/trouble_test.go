@@ -42,6 +42,7 @@ func TestAFullDisk(t *testing.T) { // O01
 	n.Advance(2 * time.Second)
 	n.Want(`"new"`, "SHORTEN", "https://example.com/new", "AS", "new")
 	n.wantTarget("new", "https://example.com/new")
+	survived(t, "less than 256 MiB or 2 % of the disk is free", "MISCONF to what grows the store; BAN, UNBAN, DEL, EXPIRE and reads go on; with room again all does, without a restart")
 }
 
 // TestReadErrors: a disk that can't read makes one request fail, not the next, and says nothing of itself to strangers.
@@ -75,6 +76,7 @@ func TestReadErrors(t *testing.T) { // O01
 	if !strings.Contains(n.log.String(), errRead.Error()) {
 		t.Error("the log says nothing of what happened")
 	}
+	survived(t, "reads of tables fail for a while", "`ERR internal error` and 503 for links that are not in memory; the next request after it works")
 }
 
 // TestErrorsAreStable: one word for each cause, the same on every way.
