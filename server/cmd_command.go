@@ -127,11 +127,11 @@ func (c *call) keySpec(cmd *command, begin, find keyPart) {
 	w.BulkString("flags")
 	switch {
 	case cmd.name == "del" || cmd.name == "unlink":
-		c.statuses([]string{"RM", "DELETE"})
+		c.statuses([]string{"RM", "delete"})
 	case cmd.flags&flagWrite != 0:
-		c.statuses([]string{"RW", "UPDATE"})
+		c.statuses([]string{"RW", "update"})
 	default:
-		c.statuses([]string{"RO", "ACCESS"})
+		c.statuses([]string{"RO", "access"})
 	}
 	for i, part := range []keyPart{begin, find} {
 		w.BulkString([]string{"begin_search", "find_keys"}[i])

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,4 +54,60 @@ func TestEveryCommandOfRedisIsCompared(t *testing.T) {
 	if common < 100 {
 		t.Error("too few")
 	}
+}
+
+// TestCommandTableFitsRedis: a client that routes and caches by COMMAND finds the same arity and the same keys as with Redis, and no
+// word that Redis has not.
+func TestCommandTableFitsRedis(t *testing.T) {
+	theirs, ours := commandTable(dial(t, startRedis(t))), commandTable(start(t).Dial())
+	words := map[string]bool{}
+	for _, cmd := range theirs {
+		for _, w := range specFlags(cmd) {
+			words[w] = true
+		}
+	}
+	common := 0
+	for name, cmd := range ours {
+		for _, w := range specFlags(cmd) {
+			if !words[w] {
+				t.Errorf("%s: %s is no flag of a key specification", name, w)
+			}
+		}
+		redis, known := theirs[name]
+		if !known || slices.Contains([]string{"xadd", "xdel", "xtrim"}, name) { // these are refused whatever they say
+			continue
+		}
+		common++
+		for i, what := range map[int]string{1: "arity", 3: "first key", 4: "last key", 5: "step"} {
+			if got, want := cmd.list[i].text, redis.list[i].text; got != want {
+				t.Errorf("%s: %s is %s, with Redis %s", name, what, got, want)
+			}
+		}
+	}
+	if common < 100 {
+		t.Errorf("only %d in common", common)
+	}
+}
+
+// commandTable is what COMMAND tells, by name.
+func commandTable(c *client) map[string]reply {
+	table := map[string]reply{}
+	var add func(list []reply)
+	add = func(list []reply) {
+		for _, cmd := range list {
+			table[cmd.list[0].text] = cmd
+			add(cmd.list[9].list)
+		}
+	}
+	c.Do("HELLO", "3")
+	add(c.Do("COMMAND").list)
+	return table
+}
+
+// specFlags are the flags of a command's key specifications.
+func specFlags(cmd reply) (flags []string) {
+	for _, spec := range cmd.list[8].list {
+		flags = append(flags, spec.field("flags").texts()...)
+	}
+	return flags
 }
