@@ -134,8 +134,9 @@ func size(field func(*settings) *int64) func(*settings, string) error {
 
 // parseSize reads a number of bytes, at least 1: 1048576, 1024KiB, 1mb. Units are powers of 1024, in any case.
 func parseSize(v string) (int64, error) {
-	digits := strings.TrimRight(strings.ToLower(v), "kmgib")
-	shift, ok := map[string]int{"": 0, "kib": 10, "kb": 10, "mib": 20, "mb": 20, "gib": 30, "gb": 30}[strings.ToLower(v[len(digits):])]
+	v = strings.ToLower(v)
+	digits := strings.TrimRight(v, "kmgib")
+	shift, ok := map[string]int{"": 0, "kib": 10, "kb": 10, "mib": 20, "mb": 20, "gib": 30, "gb": 30}[v[len(digits):]]
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if !ok || err != nil || n == 0 || n > 1<<62>>shift {
 		return 0, fmt.Errorf("must be a size as 300000000, 512MiB or 2gb")
