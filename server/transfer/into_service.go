@@ -105,6 +105,10 @@ func unknownType(name string) error {
 
 // incoming are the links that a row makes: the first is the link itself, each more has another of its codes.
 func (r *row) incoming() ([]*link.Incoming, error) {
+	if r.Code == "" && len(r.more) == 0 {
+		in, err := r.Record.incoming()
+		return []*link.Incoming{in}, err
+	}
 	var list []*link.Incoming
 	for _, single := range r.singles() {
 		in, err := single.incoming()
