@@ -1,8 +1,10 @@
 package server
 
 import (
+	"iter"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,6 +21,19 @@ func (w *words) next() (word []byte, ok bool) {
 	}
 	word, w.list = w.list[0], w.list[1:]
 	return word, true
+}
+
+// options goes through the words that are left, in lower case; a body takes the value of its option with value or integer. It
+// ends with an error, too.
+func (w *words) options() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			word, ok := w.next()
+			if !ok || !yield(strings.ToLower(string(word))) {
+				return
+			}
+		}
+	}
 }
 
 // once refuses an option that is repeated, or that clashes with one of the same group.

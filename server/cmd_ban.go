@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/hex"
 	"strconv"
-	"strings"
 
 	"curt/server/link"
 )
@@ -93,12 +92,8 @@ func (c *call) reason(list [][]byte) (string, error) {
 func bans(c *call) error {
 	w := words{list: c.args[1:]}
 	kind, cursor, count := "", "0", int64(scanCount)
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		switch option := strings.ToLower(string(word)); option {
+	for option := range w.options() {
+		switch option {
 		case "hosts", "codes", "targets":
 			w.once("kind")
 			kind = option

@@ -33,12 +33,7 @@ func clickCommands() []*command {
 func visit(c *call) error {
 	v := link.Visit{Time: c.now()}
 	w := words{list: c.args[2:]}
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		option := strings.ToLower(string(word))
+	for option := range w.options() {
 		w.once(option)
 		switch option {
 		case "ip":

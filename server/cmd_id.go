@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"curt/server/link"
 )
@@ -27,12 +26,8 @@ func idCommands() []*command {
 func nextID(c *call) (err error) {
 	w := words{list: c.args[1:]}
 	name, count, flake := "default", int64(1), false
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		switch option := strings.ToLower(string(word)); option {
+	for option := range w.options() {
+		switch option {
 		case "snowflake":
 			w.once("kind")
 			flake = true

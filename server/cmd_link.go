@@ -122,12 +122,7 @@ func (s *Server) baseURL() string {
 func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, err error) {
 	r = &link.Request{Creator: c.session.user()}
 	w := words{list: list}
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		option := strings.ToLower(string(word))
+	for option := range w.options() {
 		switch option {
 		case "ex", "px", "exat", "pxat":
 			w.once("expiry")

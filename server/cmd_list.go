@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	"curt/server/link"
 	"curt/storage"
@@ -110,12 +109,7 @@ func listLinks(c *call) error {
 	}
 	w := words{list: c.args[2:]}
 	f, count, fields := link.Filter{}, int64(scanCount), false
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		option := strings.ToLower(string(word))
+	for option := range w.options() {
 		w.once(option)
 		switch option {
 		case "match":

@@ -114,12 +114,8 @@ func flush(c *call) error {
 func shutdown(c *call) error {
 	w := words{list: c.args[1:]}
 	abort := false
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		switch option := strings.ToLower(string(word)); option {
+	for option := range w.options() {
+		switch option {
 		case "save", "nosave":
 			w.once("save")
 		case "now", "force":

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"curt/server/link"
@@ -319,12 +318,8 @@ func xread(c *call) error {
 func (c *call) xreadOptions() (*reading, error) {
 	r := &reading{count: maxEntries}
 	w := words{list: c.args[1:]}
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		switch strings.ToLower(string(word)) {
+	for option := range w.options() {
+		switch option {
 		case "count":
 			if n := w.integer(math.MinInt64, math.MaxInt64); n > 0 {
 				r.count = int(min(n, maxEntries))

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"curt/server/link"
 )
@@ -170,12 +169,8 @@ func (c *call) setOptions(list [][]byte) (*setOptions, error) {
 	var unit string
 	var number []byte
 	w := words{list: list}
-	for {
-		word, ok := w.next()
-		if !ok {
-			break
-		}
-		switch option := strings.ToLower(string(word)); option {
+	for option := range w.options() {
+		switch option {
 		case "nx":
 			w.once("condition")
 			o.when = link.SetNX

@@ -56,7 +56,20 @@ func (s *Service) duplicate(r *storage.Reader, p *plan) (*storage.Link, error) {
 }
 
 func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(target string) bool) (*storage.Link, error) {
-	if !s.hints.maybe(key[:]) {
+	l, err := s.hinted(r, key)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	plain := l.Flags&storage.Plain != 0 && l.Tenant == p.tenant
+	if !plain || !same(l.Target) || s.stateNow(l) != Live {
+		return nil, nil
+	}
+	return l, nil
+}
+
+// hinted returns the link that a dedup key leads to, nil when there is none. It may have changed since.
+func (e *engine) hinted(r *storage.Reader, key dedupKey) (*storage.Link, error) {
+	if !e.hints.maybe(key[:]) {
 		return nil, nil
 	}
 	id, ok, err := r.Dedup(key)
@@ -66,10 +79,6 @@ func (s *Service) hint(r *storage.Reader, p *plan, key dedupKey, same func(targe
 	l, ok, err := r.Link(id)
 	if err != nil || !ok {
 		return nil, err
-	}
-	plain := l.Flags&storage.Plain != 0 && l.Tenant == p.tenant
-	if !plain || !same(l.Target) || s.stateNow(&l) != Live {
-		return nil, nil
 	}
 	return &l, nil
 }

@@ -93,11 +93,16 @@ func (s *Service) takeID(ctx context.Context) (uint64, error) {
 	if s.batch == nil {
 		return s.codes.next(ctx)
 	}
-	if len(s.batch.ids) == 0 {
+	return first(&s.batch.ids)
+}
+
+// first takes the first id of a list. When none is left, an Exec makes more than it said.
+func first(list *[]uint64) (uint64, error) {
+	if len(*list) == 0 {
 		return 0, ErrOverloaded
 	}
-	id := s.batch.ids[0]
-	s.batch.ids = s.batch.ids[1:]
+	id := (*list)[0]
+	*list = (*list)[1:]
 	return id, nil
 }
 
@@ -120,12 +125,7 @@ func (s *Service) takeSnowflake(ctx context.Context) (uint64, error) {
 	if s.batch == nil {
 		return s.ids.snowflakeID(ctx)
 	}
-	if len(s.batch.snowflakes) == 0 {
-		return 0, ErrOverloaded
-	}
-	id := s.batch.snowflakes[0]
-	s.batch.snowflakes = s.batch.snowflakes[1:]
-	return id, nil
+	return first(&s.batch.snowflakes)
 }
 
 // maxSpare bounds what spareIDs keep: more are left unused.

@@ -183,22 +183,14 @@ func importKeyOf(l *storage.Link) (dedupKey, bool) {
 
 // findAgain returns the link that the same row made.
 func (s *Service) findAgain(r *storage.Reader, p *plan) (*storage.Link, error) {
-	key := importKey(p.tenant, p.print)
-	if !s.hints.maybe(key[:]) {
-		return nil, nil
-	}
-	id, ok, err := r.Dedup(key)
-	if err != nil || !ok {
-		return nil, err
-	}
-	l, ok, err := r.Link(id)
-	if err != nil || !ok {
+	l, err := s.hinted(r, importKey(p.tenant, p.print))
+	if err != nil || l == nil {
 		return nil, err
 	}
 	if l.Tenant != p.tenant || l.Target != p.target || !slices.Equal(l.Fingerprint, p.print) {
 		return nil, nil
 	}
-	return &l, nil
+	return l, nil
 }
 
 // again reports a row that finds its link by importKey.
