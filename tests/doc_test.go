@@ -3,7 +3,7 @@
 // harness_test.go starts, restarts and crashes one; client_test.go speaks RESP to it; disk_test.go is the disk. Transcripts in
 // testdata are redis-cli sessions, run by transcript_test.go and rewritten by `go test ./tests -run Transcripts -rewrite`. Files
 // are named after the kind of fault they look for; a comment such as E05 names the kind's row in the list of faults that
-// users of other shorteners met. Flag -long makes the random tests run as long as a night allows.
+// users of other shorteners met. Flag -long makes the random tests run as long as a night allows, -model 10m the model test for ten minutes.
 // Tests named TestFault break something under the server on purpose; `make faults` writes what they saw into docs/FAULTS.md.
 package tests
 
