@@ -101,7 +101,7 @@ func (r *reader) do(command string, says bool) string {
 	}
 	cmd := exec.Command("sh", "-c", `curt() { "`+self+`" "$@"; }; `+command)
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "CURT_RESP=127.0.0.1:0", "CURT_HTTP=127.0.0.1:0") // others may use the usual ports
 	out, _ := cmd.CombinedOutput()
 	return string(out)
 }
