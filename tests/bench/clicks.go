@@ -81,7 +81,7 @@ func script(s *server, text string) (float64, float64, error) {
 
 // clicks measures how fast much clicked links answer, and what clicks take on the disk.
 func (b *bench) clicks(r *report) error {
-	if !strings.Contains("clicks", *only) {
+	if !wanted("clicks") {
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "bench: clicks")

@@ -22,7 +22,7 @@ const (
 
 // imports measures what brings many links in, and what a store costs once it has many.
 func (b *bench) imports(r *report) error {
-	if !strings.Contains("import and growth", *only) || *rows == 0 {
+	if !wanted("import and growth") || *rows == 0 {
 		return nil
 	}
 	for _, dedup := range []struct {

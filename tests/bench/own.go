@@ -12,7 +12,7 @@ import (
 
 // own measures what has no peer: one deep pipeline, and what a million links cost.
 func (b *bench) own(r *report) error {
-	if *only != "" && !strings.Contains("own", *only) {
+	if !wanted("own") {
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "bench: own")

@@ -34,7 +34,7 @@ var common = strings.Fields(`admin login wp-login.php wp-admin xmlrpc.php .env .
 // guesses cost, and who is limited. The guesses come from a network of their own each, as those of a botnet do, so that each is looked up;
 // a second scanner, from one network, must be limited.
 func (b *bench) scanner(r *report) error {
-	if *only != "" && !strings.Contains("scanner", *only) {
+	if !wanted("scanner") {
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "bench: scanner")
