@@ -199,7 +199,11 @@ func (c *codes) reserve(n uint64) (idalloc.Block, error) {
 	}
 	last := table.Last()
 	end := last.First + codec.Capacity(last) - 1
-	block := idalloc.Block{First: max + 1, Last: min(max+n, end)}
+	first := max + 1
+	if opens {
+		first = row.First
+	}
+	block := idalloc.Block{First: first, Last: min(first+n-1, end)}
 	if block.Last < block.First {
 		return idalloc.Block{}, ErrExhausted
 	}
@@ -229,7 +233,11 @@ func (c *codes) reserve(n uint64) (idalloc.Block, error) {
 // nextEpoch says whether a block of n ids after max begins a new epoch, and which.
 func (c *codes) nextEpoch(table *codec.Table, max, n uint64) (codec.Epoch, bool, error) {
 	last := table.Last()
-	row := codec.Epoch{Number: last.Number + 1, First: max + 1, KeyID: last.KeyID, Length: last.Length, Alphabet: last.Alphabet, Tweak: codec.NewTweak()}
+	first := max + 1
+	if first == last.First {
+		first++ // no id of a new store's epoch was reserved yet: one is left to it, since each epoch has ids of its own
+	}
+	row := codec.Epoch{Number: last.Number + 1, First: first, KeyID: last.KeyID, Length: last.Length, Alphabet: last.Alphabet, Tweak: codec.NewTweak()}
 	dense := func(e codec.Epoch, reserved uint64) bool {
 		return float64(reserved) > c.opts.Density*float64(codec.Capacity(e))
 	}

@@ -96,6 +96,41 @@ func TestSettingsToAndFro(t *testing.T) {
 	}
 }
 
+// What is asked for before the first link is made holds for it; so does a density that epoch 0's first block would exceed.
+func TestSettingsBeforeTheFirstLink(t *testing.T) {
+	cases := map[string]struct {
+		before, then CodeOptions
+		length       int
+	}{
+		"length":   {CodeOptions{}, CodeOptions{Length: 8}, 8},
+		"alphabet": {CodeOptions{}, CodeOptions{Alphabet: "safe"}, 7},
+		"key":      {CodeOptions{Ring: ring("k1", "k1")}, CodeOptions{Ring: ring("k2", "k1", "k2")}, 7},
+		"density":  {CodeOptions{Length: 4, Density: 1e-5}, CodeOptions{Length: 4, Density: 1e-5}, 5},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{Codes: c.before})
+			b.restart(func(o *Options) { o.Codes = c.then })
+			seen := map[string]string{}
+			issueMany(b, 2500, seen)
+			for code := range seen {
+				if len(code) != c.length {
+					t.Fatalf("code %q, want %d characters", code, c.length)
+				}
+			}
+			if e := b.Epochs(); len(e) != 2 || e[1].First != 2 {
+				t.Errorf("%+v", e)
+			}
+			b.restart(nil)
+			issueMany(b, 10, seen)
+			if e := b.Epochs(); len(e) != 2 {
+				t.Errorf("a restart opened an epoch: %+v", e)
+			}
+			wantAll(b, seen)
+		})
+	}
+}
+
 func TestRotateKey(t *testing.T) {
 	b := newBench(t, Options{})
 	seen := map[string]string{}
