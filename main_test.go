@@ -53,12 +53,15 @@ func TestBadWords(t *testing.T) {
 	f(`"ftp://x" is not like https://go.example`, "--base-url", "ftp://x")
 	f(`"a b":`, "--allow-host", "corp,a b")
 	f(`"10.0.0.0/40" is neither`, "--trusted-proxy", "10.0.0.0/40")
-	f("must be 302 or 307", "--redirect-status", "303")
+	f("must be one of 302, 307", "--redirect-status", "303")
+	f("must be one of 404, 410", "--gone-status", "409")
+	f("must not be empty", "--dir", "")
+	f("unix: needs the path", "--resp", "unix:")
 	f("must be 0700 or 0770", "--unix-perm", "0777")
 	f("nothing to listen on", "--resp", "", "--http", "")
 	f("no such file", "--config", "nowhere.conf")
 	f("missing port", "--resp", "localhost")
-	f("unknown port", "--http", "localhost:htpp")
+	f("unknown port", "--resp", "127.0.0.1:0", "--http", "localhost:htpp")
 	f("no such file", "--key-file", "nowhere.keys")
 	f("home URL: must be", "--base-url", "x", "--home-url", "y") // all complaints, in one line
 }
@@ -144,6 +147,8 @@ func TestKeyFile(t *testing.T) {
 	f("has mode 0640, group or others may use it: chmod 600 "+open, dir, open)
 	bad := ring(0o600, keyA+"2026 cafe\n")
 	f(bad+": key file line 2: the key must have 64 hexadecimal digits", dir, bad)
+	folder := t.TempDir()
+	f(folder+" is a folder", dir, folder)
 	if names, _ := os.ReadDir(dir); len(names) > 0 {
 		t.Errorf("a refused key left %v", names)
 	}

@@ -46,7 +46,7 @@ type option struct {
 func serveOptions() []option {
 	return slices.Concat([]option{
 		{"Places", "config", "FILE", "", "read `name value` lines from FILE", text(func(s *settings) *string { return &s.config })},
-		{"", "dir", "DIR", "./data", "data folder, made when it does not exist", text(func(s *settings) *string { return &s.Dir })},
+		{"", "dir", "DIR", "./data", "data folder, made when it does not exist", filled(func(s *settings) *string { return &s.Dir })},
 		{"", "resp", "ADDR", "127.0.0.1:6380", "listen for Redis clients on host:port or unix:PATH; repeat it, or list with commas", addresses},
 		{"", "unix-perm", "MODE", "0700", "permissions of unix sockets: 0700 or 0770", unixPerm},
 		{"", "http", "ADDR", "127.0.0.1:8080", "listen for browsers on host:port; \"\" for no HTTP", text(func(s *settings) *string { return &s.http })},
@@ -93,9 +93,9 @@ func serveOptions() []option {
 		{"", "slowlog-max-len", "N", "128", "how many it keeps", number(func(s *settings) *int { return &s.SlowlogLength }, 1, 10_000)},
 	}, clientLimits(), []option{
 
-		{"Browsers", "redirect-status", "CODE", "302", "status of redirects: 302 or 307", number(func(s *settings) *int { return &s.HTTP.RedirectStatus }, 302, 307)},
+		{"Browsers", "redirect-status", "CODE", "302", "status of redirects: 302 or 307", choice(func(s *settings) *int { return &s.HTTP.RedirectStatus }, named[int]{"302", 302}, named[int]{"307", 307})},
 		{"", "redirect-max-age", "SECONDS", "0", "how long a browser may keep a redirect, at most 86400; 0 for not at all", seconds(func(s *settings) *time.Duration { return &s.HTTP.RedirectMaxAge })},
-		{"", "gone-status", "CODE", "410", "410: expired and used-up links are 410, banned ones 451; 404: all are as if unknown", number(func(s *settings) *int { return &s.HTTP.GoneStatus }, 404, 410)},
+		{"", "gone-status", "CODE", "410", "410: expired and used-up links are 410, banned ones 451; 404: all are as if unknown", choice(func(s *settings) *int { return &s.HTTP.GoneStatus }, named[int]{"404", 404}, named[int]{"410", 410})},
 		{"", "home-url", "URL", "", "where / leads (none: a short page)", text(func(s *settings) *string { return &s.HTTP.HomeURL })},
 		{"", "not-found-url", "URL", "", "where unknown codes lead (none: a short page with 404)", text(func(s *settings) *string { return &s.HTTP.NotFoundURL })},
 		{"", "forward-query", "yes|no", "no", "append a visitor's query to the target of every link", yesNo(func(s *settings) *bool { return &s.HTTP.ForwardQuery })},

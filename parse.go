@@ -123,6 +123,9 @@ func (s *settings) readKeys() error {
 	if err != nil {
 		return fmt.Errorf("key-file: %w", err)
 	}
+	if info.IsDir() {
+		return fmt.Errorf("key-file: %s is a folder", s.keyFile)
+	}
 	if perm := info.Mode().Perm(); perm&0o077 != 0 {
 		return fmt.Errorf("key-file: %s has mode %04o, group or others may use it: chmod 600 %s", s.keyFile, perm, s.keyFile)
 	}

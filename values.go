@@ -21,6 +21,17 @@ func text(field func(*settings) *string) func(*settings, string) error {
 	return func(s *settings, v string) error { *field(s) = v; return nil }
 }
 
+// filled is a text that can't be empty: --dir "$UNSET" must not be the default folder.
+func filled(field func(*settings) *string) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		if v == "" {
+			return fmt.Errorf("must not be empty")
+		}
+		*field(s) = v
+		return nil
+	}
+}
+
 func number(field func(*settings) *int, low, high int) func(*settings, string) error {
 	return func(s *settings, v string) error {
 		n, err := strconv.Atoi(v)
@@ -158,7 +169,13 @@ func each(v string, fn func(string) error) error {
 }
 
 func addresses(s *settings, v string) error {
-	return each(v, func(word string) error { s.resp = append(s.resp, word); return nil })
+	return each(v, func(word string) error {
+		if word == "unix:" {
+			return fmt.Errorf("unix: needs the path of a socket")
+		}
+		s.resp = append(s.resp, word)
+		return nil
+	})
 }
 
 func allowHosts(s *settings, v string) error {
