@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// files is the file system as Pebble sees it. Folders are private, and an error of a log file ends the process
-// here, by name: Pebble would end it too, at times with nothing but a stack.
+// files is the file system as Pebble sees it. Folders are private, and an error of a log, or of a folder's entries, ends
+// the process here, by name: Pebble would end it too, at times with nothing but a stack.
 //
 // With lazy set, a sync of the log returns at once: by then Pebble has written the bytes out, so they are with
 // the operating system and kill -9 can't lose them. The real sync comes from syncAll, and when Pebble closes
@@ -70,7 +70,7 @@ func (f *files) wrap(name string, file vfs.File, c vfs.DiskWriteCategory, err er
 		return file, err
 	}
 	if err != nil {
-		return nil, f.check("create", name, err)
+		return nil, f.check("create log", name, err)
 	}
 	log := &logFile{File: file, name: name, owner: f}
 	f.mu.Lock()
@@ -82,10 +82,28 @@ func (f *files) wrap(name string, file vfs.File, c vfs.DiskWriteCategory, err er
 // check returns err, or does not return when it is one that nothing survives.
 func (f *files) check(what, name string, err error) error {
 	if err != nil && f.open.Load() {
-		f.fatal(fmt.Errorf("%s log %s: %w", what, name, err))
+		f.fatal(fmt.Errorf("%s %s: %w", what, name, err))
 	}
 	return err
 }
+
+// OpenDir implements vfs.FS.
+func (f *files) OpenDir(name string) (vfs.File, error) {
+	file, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{File: file, name: name, owner: f}, nil
+}
+
+// folder is a folder whose entries Pebble syncs: that of a new log above all. An error there would be a panic in Pebble.
+type folder struct {
+	vfs.File
+	name  string
+	owner *files
+}
+
+func (d *folder) Sync() error { return d.owner.check("sync folder", d.name, d.File.Sync()) }
 
 // syncAll syncs every lazy log with unsynced bytes.
 func (f *files) syncAll() {
@@ -128,21 +146,21 @@ type logFile struct {
 func (l *logFile) Write(p []byte) (int, error) {
 	n, err := l.File.Write(p)
 	l.dirty.Store(true)
-	return n, l.owner.check("write", l.name, err)
+	return n, l.owner.check("write log", l.name, err)
 }
 
 func (l *logFile) Sync() error {
 	if l.owner.lazy {
 		return nil
 	}
-	return l.owner.check("sync", l.name, l.File.Sync())
+	return l.owner.check("sync log", l.name, l.File.Sync())
 }
 
 func (l *logFile) SyncData() error {
 	if l.owner.lazy {
 		return nil
 	}
-	return l.owner.check("sync", l.name, l.File.SyncData())
+	return l.owner.check("sync log", l.name, l.File.SyncData())
 }
 
 func (l *logFile) Close() error {
@@ -157,7 +175,7 @@ func (l *logFile) Close() error {
 	l.owner.mu.Lock()
 	delete(l.owner.logs, l)
 	l.owner.mu.Unlock()
-	return l.owner.check("close", l.name, l.File.Close())
+	return l.owner.check("close log", l.name, l.File.Close())
 }
 
 func (l *logFile) lateSync() error {
@@ -167,5 +185,5 @@ func (l *logFile) lateSync() error {
 		return nil
 	}
 	l.owner.syncs.Add(1)
-	return l.owner.check("sync", l.name, l.File.SyncData())
+	return l.owner.check("sync log", l.name, l.File.SyncData())
 }

