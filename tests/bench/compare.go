@@ -29,42 +29,48 @@ func (c *comparison) missing() string {
 	return ""
 }
 
-// compare runs the rounds in turn and takes medians.
-func (b *bench) compare(c *comparison) (line, error) {
+// compare runs the rounds in turn and takes medians. For a rate it also says what processor time an operation took.
+func (b *bench) compare(c *comparison, r *report) error {
 	curt, peer, err := c.prepare(b)
 	if err != nil {
-		return line{}, err
+		return err
 	}
-	var ours, theirs, ratios []float64
+	var ours, theirs, ratios, ourCPU, theirCPU []float64
 	for range *rounds {
-		x, err := c.measure(curt, c.curtLoad)
+		x, xCPU, err := c.measure(curt, c.curtLoad)
 		if err != nil {
-			return line{}, err
+			return err
 		}
-		y, err := c.measure(peer, c.peerLoad)
+		y, yCPU, err := c.measure(peer, c.peerLoad)
 		if err != nil {
-			return line{}, err
+			return err
 		}
 		ours, theirs, ratios = append(ours, x), append(theirs, y), append(ratios, x/y)
+		ourCPU, theirCPU = append(ourCPU, xCPU), append(theirCPU, yCPU)
 	}
-	return line{c.name, c.unit, median(ours), median(theirs), median(ratios), c.bound, c.less}, nil
+	r.lines = append(r.lines, line{c.name, c.unit, median(ours), median(theirs), median(ratios), c.bound, c.less})
+	if c.unit == perSecond {
+		r.facts = append(r.facts, fmt.Sprintf("%s: %.0f and %.0f µs of the servers' processor time an operation", c.name, median(ourCPU), median(theirCPU)))
+	}
+	return nil
 }
 
-// measure is one round: microseconds of the server's processor an operation, or operations a second.
-func (c *comparison) measure(s *server, load func(*server) (float64, float64, error)) (float64, error) {
+// measure is one round: what the comparison is of, and microseconds of the server's processor time an operation.
+func (c *comparison) measure(s *server, load func(*server) (float64, float64, error)) (value, micros float64, err error) {
 	before, err := s.cpu()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	ops, rate, err := load(s)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	after, err := s.cpu()
-	if err != nil || c.unit == perSecond {
-		return rate, err
+	micros = (after - before) / ops * 1e6
+	if c.unit == perSecond {
+		return rate, micros, err
 	}
-	return (after - before) / ops * 1e6, nil
+	return micros, micros, err
 }
 
 const (

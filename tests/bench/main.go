@@ -56,12 +56,11 @@ func run() error {
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "bench:", c.name)
-		line, err := b.compare(c)
+		err := b.compare(c, r)
 		b.stopAll()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		r.lines = append(r.lines, line)
 	}
 	if err := b.own(r); err != nil {
 		return err
