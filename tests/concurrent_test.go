@@ -15,6 +15,7 @@ func (n *node) together(clients int, fn func(i int, c *client)) {
 	for i := range clients {
 		c := n.Dial()
 		wg.Go(func() {
+			defer c.conn.Close() // many rounds would add up to more connections than the server takes
 			<-begin
 			fn(i, c)
 		})
