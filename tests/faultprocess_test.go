@@ -246,7 +246,7 @@ func startsOnAFullDisk(t *testing.T, dir string, l *ledger) string {
 // TestFaultSoak changes links through many connections while the server is stopped and killed in turn.
 func TestFaultSoak(t *testing.T) {
 	dir, l := t.TempDir(), newLedger()
-	wanted := int64(scale(1_000_000, 1_000_000, 10_000_000))
+	wanted := int64(scale(100_000, 1_000_000, 10_000_000))
 	lives := scale(4, 6, 40)
 	for life := range lives {
 		p := run(t, nil, "--dir", dir, "--sync", []string{"always", "everysec", "no"}[life%3], "--cache-bytes", "16MiB")

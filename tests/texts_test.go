@@ -24,6 +24,9 @@ var noTranscript = map[string]string{
 	"NOPERM No permissions to access a channel":      "TestRoles and the tests of server/acl",
 	"ERR There was an error trying to save the ACLs": "needs a folder that takes no file; the tests of server/acl",
 
+	"ERR Background save already in progress": "TestBackupTrouble",
+	"ERR the backup failed":                   "TestBackupTrouble",
+
 	"ERR at most 10000 codes":                                "TestLongCommands",
 	"ERR more than 1000000 codes fit":                        "a limit for memory's sake",
 	"ERR a connection may have at most 100000 subscriptions": "a limit for memory's sake",
