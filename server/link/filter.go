@@ -1,6 +1,9 @@
 package link
 
 import (
+	"cmp"
+	"context"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
@@ -28,15 +31,17 @@ func newBloom(keys int64) *bloom {
 	return &bloom{limit: limit, blocks: make([][wordsPerBlock]atomic.Uint64, limit*filterBitsPerKey/(wordsPerBlock*64)+1)}
 }
 
-// probe calls fn with the word and the bit of each probe until fn returns false.
+// probe calls fn with the word and the bit of each probe until fn returns false. The high half of h picks the block, nine bits of a
+// second mix of h each probe: probes at equal steps would all meet in one bit where the step is small.
 func (f *bloom) probe(h uint64, fn func(w *atomic.Uint64, bit uint64) bool) bool {
 	block := &f.blocks[(h>>32)*uint64(len(f.blocks))>>32]
-	low, step := uint32(h), uint32(h>>17)|1
+	high, low := bits.Mul64(h, 0x9e3779b97f4a7c15)
+	places := high ^ low
 	for range filterProbes {
-		low += step
-		if !fn(&block[low>>29], 1<<(low>>23&63)) {
+		if !fn(&block[places>>6&(wordsPerBlock-1)], 1<<(places&63)) {
 			return false
 		}
+		places >>= 9
 	}
 	return true
 }
@@ -82,9 +87,10 @@ func (f *filter) full() bool {
 	return p != nil && p.now != nil && p.next == nil && p.now.full()
 }
 
-// rebuild makes a filter from all stored keys, about keys many, and swaps it in. barrier must return only when every change
-// that began before it was called has committed, so that a key is either seen by each or added to the next filter.
-func (f *filter) rebuild(keys int64, barrier func(), each func(fn func(key string) bool) error) error {
+// rebuild makes a filter from all stored keys, about keys many, and swaps it in; again, when they turn out to be too many for it. barrier must
+// return only when every change that began before it was called has committed, so that a key is either seen by each or added to
+// the next filter. The filter stays as it was when each fails or ctx ends.
+func (f *filter) rebuild(ctx context.Context, keys int64, barrier func(), each func(fn func(key string) bool) error) error {
 	old := f.pair.Load()
 	if old == nil {
 		old = &filterPair{}
@@ -95,11 +101,15 @@ func (f *filter) rebuild(keys int64, barrier func(), each func(fn func(key strin
 	next := newBloom(keys)
 	f.pair.Store(&filterPair{now: old.now, next: next})
 	barrier()
-	if err := each(func(key string) bool { next.add(key); return true }); err != nil {
+	err := each(func(key string) bool { next.add(key); return ctx.Err() == nil })
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		f.pair.Store(old)
 		return err
 	}
 	f.pair.Store(&filterPair{now: next})
+	if next.full() {
+		return f.rebuild(ctx, 0, barrier, each)
+	}
 	return nil
 }
 

@@ -236,29 +236,21 @@ func (e *engine) buildFilters(ctx context.Context, due func(*filter) bool) {
 }
 
 func (e *engine) filterNames(ctx context.Context) error {
-	return e.names.rebuild(e.store.Links(), e.barrier, func(add func(string) bool) error {
-		err := e.store.EachName("", func(name string, _ uint64) bool { return ctx.Err() == nil && add(name) })
-		return cmp.Or(err, ctx.Err())
+	return e.names.rebuild(ctx, e.store.Links(), e.barrier, func(add func(string) bool) error {
+		return e.store.EachName("", func(name string, _ uint64) bool { return add(name) })
 	})
 }
 
 func (e *engine) filterHints(ctx context.Context) error {
-	return e.hints.rebuild(e.store.Links(), e.barrier, func(add func(string) bool) error {
-		err := e.store.EachDedup(func(key dedupKey, _ uint64) bool { return ctx.Err() == nil && add(stringOf(key[:])) })
-		return cmp.Or(err, ctx.Err())
+	return e.hints.rebuild(ctx, e.store.Links(), e.barrier, func(add func(string) bool) error {
+		return e.store.EachDedup(func(key dedupKey, _ uint64) bool { return add(stringOf(key[:])) })
 	})
 }
 
 func (e *engine) filterBans(ctx context.Context) error {
-	each := func(add func(string) bool) error {
-		err := e.store.EachBannedTarget(dedupKey{}, func(key dedupKey, _ storage.Ban) bool { return ctx.Err() == nil && add(stringOf(key[:])) })
-		return cmp.Or(err, ctx.Err())
-	}
-	var n int64
-	if err := each(func(string) bool { n++; return true }); err != nil {
-		return err
-	}
-	return e.bans.rebuild(n, e.barrier, each)
+	return e.bans.rebuild(ctx, 0, e.barrier, func(add func(string) bool) error {
+		return e.store.EachBannedTarget(dedupKey{}, func(key dedupKey, _ storage.Ban) bool { return add(stringOf(key[:])) })
+	})
 }
 
 // barrier waits for every change that has begun.
