@@ -155,40 +155,43 @@ func parseStreamID(b []byte, seq uint64) (id storage.StreamID, err error) {
 	return id, nil
 }
 
-// lowEnd reads the start of an interval: `-`, an id, or `(id` for what comes behind it. highEnd reads the end.
-func lowEnd(b []byte) (storage.StreamID, error) {
+// edge reads one end of an interval: `-`, `+`, an id, or `(id`, which is open. seq is what a missing number stands for.
+func edge(b []byte, seq uint64) (id storage.StreamID, open bool, err error) {
 	switch {
 	case string(b) == "-":
-		return storage.MinStreamID, nil
+		return storage.MinStreamID, false, nil
 	case string(b) == "+":
-		return storage.MaxStreamID, nil
+		return storage.MaxStreamID, false, nil
 	case len(b) > 0 && b[0] == '(':
-		id, err := parseStreamID(b[1:], 0)
-		if err == nil && id == (storage.StreamID{Ms: math.MaxUint64, Seq: math.MaxUint64}) {
-			err = errStartID
-		}
-		return id.Next(), err
+		id, err = parseStreamID(b[1:], seq)
+		return id, true, err
 	}
-	return parseStreamID(b, 0)
+	id, err = parseStreamID(b, seq)
+	return id, false, err
 }
 
-func highEnd(b []byte) (storage.StreamID, error) {
-	switch {
-	case string(b) == "-":
-		return storage.MinStreamID, nil
-	case string(b) == "+":
-		return storage.MaxStreamID, nil
-	case len(b) > 0 && b[0] == '(':
-		id, err := parseStreamID(b[1:], math.MaxUint64)
-		if err == nil && id == storage.MinStreamID {
-			err = errEndID
-		}
-		if err != nil {
-			return id, err
-		}
-		return id.Prev(), nil
+// lowEnd is the first id of an interval that starts so.
+func lowEnd(b []byte) (storage.StreamID, error) {
+	id, open, err := edge(b, 0)
+	if err != nil || !open {
+		return id, err
 	}
-	return parseStreamID(b, math.MaxUint64)
+	if id == (storage.StreamID{Ms: math.MaxUint64, Seq: math.MaxUint64}) {
+		return id, errStartID
+	}
+	return id.Next(), nil
+}
+
+// highEnd is the last id of an interval that ends so.
+func highEnd(b []byte) (storage.StreamID, error) {
+	id, open, err := edge(b, math.MaxUint64)
+	if err != nil || !open {
+		return id, err
+	}
+	if id == storage.MinStreamID {
+		return id, errEndID
+	}
+	return id.Prev(), nil
 }
 
 func (c *call) xrange(start, end []byte, reverse bool) error {
