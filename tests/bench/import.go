@@ -164,13 +164,7 @@ func (b *bench) growth(r *report, large imported) error {
 
 // serve starts a server on a folder that ends links a second after they expired, and forgets them then.
 func (b *bench) serve(dir string, options ...string) (*server, error) {
-	s := &server{}
-	var err error
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	args := append([]string{"serve", "--dir", dir, "--resp", addr(s.port), "--http", "", "--cache-bytes", "64MiB", "--expired-retention", "1s"}, options...)
-	return s, b.start(s, filepath.Join(b.dir, "curt"), args...)
+	return b.startCurt(append([]string{"--dir", dir, "--http", "", "--cache-bytes", "64MiB", "--expired-retention", "1s"}, options...)...)
 }
 
 // coldReads is how many blocks a RESOLVE takes of a link that no cache holds, tables being open.

@@ -42,11 +42,24 @@ func run() error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir}
-	defer b.stopAll()
 	if out, err := exec.Command("go", "build", "-o", dir+"/curt", ".").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
 	r := &report{}
+	err = b.measure(r)
+	b.stopAll()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, b.said)
+	}
+	fmt.Print(r)
+	if *out != "" {
+		return r.write(*out)
+	}
+	return nil
+}
+
+// measure does what is wanted.
+func (b *bench) measure(r *report) error {
 	for _, c := range slices.Concat(comparisons, clickComparisons()) {
 		if !wanted(c.name) {
 			continue
@@ -71,14 +84,7 @@ func run() error {
 	if err := b.scanner(r); err != nil {
 		return err
 	}
-	if err := b.imports(r); err != nil {
-		return err
-	}
-	fmt.Print(r)
-	if *out != "" {
-		return r.write(*out)
-	}
-	return nil
+	return b.imports(r)
 }
 
 // wanted tells whether -only leaves a measurement in.

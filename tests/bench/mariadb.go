@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -21,10 +22,6 @@ func (b *bench) mariadb() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{}
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
 	args := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data")}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root")
@@ -33,8 +30,10 @@ func (b *bench) mariadb() (*server, error) {
 		return nil, fmt.Errorf("mariadb-install-db: %w: %s", err, out)
 	}
 	// The socket's path is relative to the data folder: an absolute one may be longer than sockets' paths may be.
-	return s, b.start(s, "mariadbd", append(args, "--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--socket=socket", "--skip-name-resolve",
-		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=1")...)
+	args = append(args, "--bind-address=127.0.0.1", "--socket=socket", "--skip-name-resolve", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=1")
+	return b.onFreePort(func(port int) (*server, error) {
+		return b.start("ready for connections", "mariadbd", append(slices.Clone(args), "--port="+strconv.Itoa(port))...)
+	})
 }
 
 var slapSeconds = regexp.MustCompile(`Average number of seconds to run all queries: ([0-9.]+)`)

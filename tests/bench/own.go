@@ -48,11 +48,7 @@ func (b *bench) million(r *report) error {
 		return err
 	}
 	start := func() (*server, error) {
-		s := &server{}
-		if s.port, err = freePort(); err != nil {
-			return nil, err
-		}
-		return s, b.start(s, filepath.Join(b.dir, "curt"), "serve", "--dir", filepath.Join(dir, "data"), "--resp", addr(s.port), "--http", "")
+		return b.startCurt("--dir", filepath.Join(dir, "data"), "--http", "")
 	}
 	s, err := start()
 	if err != nil {

@@ -4,14 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+)
+
+// How long a program may take to begin and to end. Both are for a machine that is busy with other things: no figure depends on them.
+const (
+	startTime = 2 * time.Minute
+	stopTime  = time.Minute
 )
 
 // bench owns the processes it starts.
@@ -19,43 +25,77 @@ type bench struct {
 	dir     string
 	n       int
 	servers []*server
+	said    string // by the programs that were stopped last, for the error of a measurement that failed
 }
 
 // server is a running program with the port it listens on.
 type server struct {
-	cmd  *exec.Cmd
-	port int // commands, or HTTP for nginx
-	http int
-	log  bytes.Buffer
+	cmd   *exec.Cmd
+	port  int // commands, or HTTP for nginx
+	http  int
+	out   output
+	ended chan struct{} // closed when it has ended; how is in cmd.ProcessState
 }
 
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port, nil
+// output is what a program says.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
 }
 
-// start runs a program and waits until it listens.
-func (b *bench) start(s *server, name string, args ...string) error {
-	s.cmd = exec.Command(name, args...)
-	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// errEnded is returned when a program ends before it is ready.
+var errEnded = errors.New("ended before it was ready")
+
+// start runs a program and waits until it says, in one of its lines, that it is ready. The error holds what it said instead.
+func (b *bench) start(ready, name string, args ...string) (*server, error) {
+	s := &server{cmd: exec.Command(name, args...), ended: make(chan struct{})}
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
 	s.cmd.Dir = b.dir
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	b.servers = append(b.servers, s)
-	for range 1000 {
-		c, err := net.Dial("tcp", addr(s.port))
-		if err == nil {
-			return c.Close()
+	go func() {
+		defer close(s.ended)
+		_ = s.cmd.Wait()
+	}()
+	for end := time.Now().Add(startTime); !strings.Contains(s.out.String(), ready); time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-s.ended:
+			return nil, fmt.Errorf("%w: %s", errEnded, s.last())
+		default:
 		}
-		time.Sleep(20 * time.Millisecond)
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("not ready after %v: %s", startTime, s.last())
+		}
 	}
-	return errors.New(name + " does not listen")
+	return s, nil
+}
+
+// last is how a program is doing, and its last lines.
+func (s *server) last() string {
+	state := "runs"
+	select {
+	case <-s.ended:
+		state = s.cmd.ProcessState.String()
+	default:
+	}
+	const most = 20
+	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
+	return fmt.Sprintf("%s: %s; its last lines:\n%s\n", filepath.Base(s.cmd.Path), state, strings.Join(lines[max(0, len(lines)-most):], "\n"))
 }
 
 func addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
@@ -66,66 +106,20 @@ func (b *bench) folder() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-func (b *bench) curt(args ...string) (*server, error) {
-	dir, err := b.folder()
-	if err != nil {
-		return nil, err
-	}
-	return b.curtIn(filepath.Join(dir, "data"), args...)
-}
-
-// curtIn starts Curt on a data folder.
-func (b *bench) curtIn(data string, args ...string) (s *server, err error) {
-	s = &server{}
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	if s.http, err = freePort(); err != nil {
-		return nil, err
-	}
-	return s, b.start(s, filepath.Join(b.dir, "curt"), append([]string{"serve", "--dir", data, "--resp", addr(s.port), "--http", addr(s.http)}, args...)...)
-}
-
-func (b *bench) redis(args ...string) (*server, error) {
-	dir, err := b.folder()
-	if err != nil {
-		return nil, err
-	}
-	s := &server{}
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	return s, b.start(s, "redis-server", append([]string{"--port", strconv.Itoa(s.port), "--dir", dir, "--save", ""}, args...)...)
-}
-
-const nginxConf = `daemon off; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;
-events { worker_connections 1024; }
-http { access_log off; keepalive_requests 100000000; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-server { listen 127.0.0.1:%[2]d; location / { add_header Cache-Control "no-cache, no-store, max-age=0"; return 302 https://example.com/some/landing/page; } } }
-`
-
-func (b *bench) nginx() (*server, error) {
-	dir, err := b.folder()
-	if err != nil {
-		return nil, err
-	}
-	s := &server{}
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	s.http = s.port
-	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, s.port), 0o600); err != nil {
-		return nil, err
-	}
-	return s, b.start(s, "nginx", "-c", conf, "-e", filepath.Join(dir, "start.log"))
-}
-
 // stopAll ends what was started, each program with its own process group.
 func (b *bench) stopAll() {
+	if len(b.servers) > 0 {
+		b.said = ""
+	}
 	for _, s := range b.servers {
+		b.said += s.last()
 		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGTERM)
-		s.cmd.Wait()
+		select {
+		case <-s.ended:
+		case <-time.After(stopTime):
+			syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+			<-s.ended
+		}
 	}
 	b.servers = nil
 }
@@ -166,7 +160,10 @@ func (s *server) resident() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	_, rest, found := strings.Cut(string(status), "VmRSS:")
+	if !found {
+		return 0, errors.New("no resident memory: " + s.last())
+	}
 	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
 	return kib / 1024, err
 }
