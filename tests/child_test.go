@@ -132,35 +132,21 @@ func startChild(tb testing.TB, dir string, call faultyCall, index int) (p *proce
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out = &logBuffer{}
-	p = &process{tb: tb, cmd: exec.Command(self), stderr: &logBuffer{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), childEnv+"="+dir, fmt.Sprintf("%s=%d", childKindEnv, call.kind), fmt.Sprintf("%s=%d", childIndexEnv, index))
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childEnv+"="+dir, fmt.Sprintf("%s=%d", childKindEnv, call.kind), fmt.Sprintf("%s=%d", childIndexEnv, index))
 	if call.log {
-		p.cmd.Env = append(p.cmd.Env, childLogEnv+"=1")
+		cmd.Env = append(cmd.Env, childLogEnv+"=1")
 	}
-	p.cmd.Stdout, p.cmd.Stderr = out, p.stderr
-	if err := p.cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	go func() {
-		defer close(p.ended)
-		_ = p.cmd.Wait() // how it ended is in ProcessState
-	}()
-	tb.Cleanup(p.kill)
+	p = begin(tb, cmd)
 	said := regexp.MustCompile(`ready (\S+)\n`)
 	eventually(tb, "the server is ready or has ended", func() bool {
-		if m := said.FindStringSubmatch(out.String()); m != nil {
+		if m := said.FindStringSubmatch(p.stdout.String()); m != nil {
 			p.respAddr, ready = m[1], true
 			return true
 		}
-		select {
-		case <-p.ended:
-			return true
-		default:
-			return false
-		}
+		return p.hasEnded()
 	})
-	return p, out, ready
+	return p, p.stdout, ready
 }
 
 // outcome is how a server took a failed call.

@@ -46,6 +46,7 @@ func removeProgram() {
 type process struct {
 	tb       testing.TB
 	cmd      *exec.Cmd
+	stdout   *logBuffer
 	stderr   *logBuffer
 	ended    chan struct{} // closed when it has ended
 	respAddr string
@@ -73,10 +74,8 @@ func runAs(tb testing.TB, path string, env []string, args ...string) *process {
 			p.respAddr, p.httpAddr = m[1], m[2]
 			return true
 		}
-		select {
-		case <-p.ended:
+		if p.hasEnded() {
 			tb.Fatalf("%q ended: %s", args, p.stderr)
-		default:
 		}
 		return false
 	})
@@ -96,10 +95,17 @@ func launch(tb testing.TB, env []string, args ...string) (*process, *logBuffer) 
 // launchAs is launch for another path of the program.
 func launchAs(tb testing.TB, path string, env []string, args ...string) (*process, *logBuffer) {
 	tb.Helper()
-	out := &logBuffer{}
-	p := &process{tb: tb, cmd: exec.Command(path, args...), stderr: &logBuffer{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stdout, p.cmd.Stderr = out, p.stderr
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), env...)
+	p := begin(tb, cmd)
+	return p, p.stdout
+}
+
+// begin starts a command, whose output it keeps. It is killed when the test ends.
+func begin(tb testing.TB, cmd *exec.Cmd) *process {
+	tb.Helper()
+	p := &process{tb: tb, cmd: cmd, stdout: &logBuffer{}, stderr: &logBuffer{}, ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -110,10 +116,20 @@ func launchAs(tb testing.TB, path string, env []string, args ...string) (*proces
 	tb.Cleanup(func() {
 		p.kill()
 		if tb.Failed() {
-			tb.Logf("stderr of the program:\n%s", p.stderr)
+			tb.Logf("stderr of %s:\n%s", p.cmd.Path, p.stderr)
 		}
 	})
-	return p, out
+	return p
+}
+
+// hasEnded tells whether it has ended.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // kill is kill -9.

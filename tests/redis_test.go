@@ -2,7 +2,6 @@ package tests
 
 import (
 	"bufio"
-	"fmt"
 	"net"
 	"os/exec"
 	"strings"
@@ -19,28 +18,38 @@ func startRedis(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Skip("missing program: redis-server")
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	command := func(port string) *exec.Cmd {
+		return exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--databases", "1"}, args...)...)
 	}
-	addr := ln.Addr().(*net.TCPAddr)
-	ln.Close()
-	cmd := exec.Command(path, append([]string{"--port", fmt.Sprint(addr.Port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--databases", "1"}, args...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	eventually(t, "redis-server answers", func() bool {
-		conn, err := net.DialTimeout("tcp", addr.String(), time.Second)
-		if err == nil {
-			conn.Close()
+	return onFreePort(t, command, func(_, said string) bool { return strings.Contains(said, "Ready to accept connections") })
+}
+
+// onFreePort starts a program that must be told its port, waits until it is ready and returns its address. Somebody else may take the port in
+// between: the program ends then, and another port is tried. ready gets the address and what the program has said so far.
+func onFreePort(t *testing.T, command func(port string) *exec.Cmd, ready func(addr, said string) bool) (addr string) {
+	t.Helper()
+	for range 5 {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err == nil
-	})
-	return addr.String()
+		addr = ln.Addr().String()
+		ln.Close()
+		_, port, _ := net.SplitHostPort(addr)
+		cmd := command(port)
+		p := begin(t, cmd)
+		up := false
+		eventually(t, cmd.Path+" is ready or has ended", func() bool {
+			up = ready(addr, p.stdout.String())
+			return up || p.hasEnded()
+		})
+		if up {
+			return addr
+		}
+		t.Logf("%q: another port is tried: %s", cmd.Args, p.stdout)
+	}
+	t.Fatal("it ended five times")
+	return ""
 }
 
 // sameAsRedis is what Curt must answer exactly as Redis does, a command a line. Each group runs in order on a new connection.

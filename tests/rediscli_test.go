@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -240,17 +239,12 @@ func TestRedisExporter(t *testing.T) {
 	c := dial(t, m.addr)
 	code := c.Do("SHORTEN", "https://example.com/").text
 	c.Do("GET", code)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	exporter := func(port string) *exec.Cmd {
+		return exec.Command("prometheus-redis-exporter", "-redis.addr", "redis://"+m.addr, "-web.listen-address", "127.0.0.1:"+port,
+			"-check-single-keys", code, "-count-keys", "*", "-export-client-list", "-include-config-metrics", "-include-system-metrics", "-ping-on-connect")
 	}
-	listen := ln.Addr().String()
-	ln.Close()
-	exporter := exec.Command("prometheus-redis-exporter", "-redis.addr", "redis://"+m.addr, "-web.listen-address", listen,
-		"-check-single-keys", code, "-count-keys", "*", "-export-client-list", "-include-config-metrics", "-include-system-metrics", "-ping-on-connect")
-	talk(t, exporter)
 	var text string
-	eventually(t, "the exporter answers", func() bool {
+	onFreePort(t, exporter, func(listen, _ string) bool {
 		r, err := http.Get("http://" + listen + "/metrics")
 		if err != nil {
 			return false
