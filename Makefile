@@ -27,7 +27,7 @@ test: ## run every test; one whose outside program is missing is skipped by name
 	$(TOOL) gotestsum --format pkgname $(TESTFLAGS) -- $(RACE) -timeout 20m ./...
 
 clients: ## drive Curt with every Redis client of tests/clients, also those that the tests skip; a missing one is named
-	CURT_CLIENTS=all $(GO) test -v -count 1 -timeout 10m -run '^(TestClients|TestRedisCLI.*|TestRedisBenchmark|TestDoors|TestRedisExporter)$$' ./tests
+	CLIENTS=all $(GO) test -v -count 1 -timeout 10m -run '^(TestClients|TestRedisCLI.*|TestRedisBenchmark|TestDoors|TestRedisExporter)$$' ./tests
 
 bench: ## run Go's benchmarks (BENCH=Resolve picks some), then measure beside redis-server, nginx and MariaDB (BENCHFLAGS=-h tells what can be set)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 0 ./...

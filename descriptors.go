@@ -1,16 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"log/slog"
 	"syscall"
+
+	"curt/storage"
 )
 
 const (
-	defaultClients    = 10_000
-	defaultStoreFiles = 4096
-	ownFiles          = 64 // listeners, logs, what the store writes, a margin
-	minStoreFiles     = 64
+	ownFiles      = 64 // listeners, logs, what the store writes, a margin
+	minStoreFiles = 64
 )
 
 // budget is how many files and sockets each part may have open.
@@ -38,7 +37,7 @@ func fitDescriptors(s *settings) (warn func(*slog.Logger)) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 1<<30 {
 		return warn
 	}
-	wanted := budget{cmp.Or(s.RESP.MaxClients, defaultClients), cmp.Or(s.HTTP.MaxConns, defaultClients), cmp.Or(s.StoreFiles, defaultStoreFiles)}
+	wanted := budget{s.RESP.MaxClients, s.HTTP.MaxConns, storage.DefaultOpenFiles}
 	if s.http == "" {
 		wanted.browsers = 0
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -8,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curt/server"
 )
 
 // TestLimitsAreShown: CONFIG GET knows every limit by the name of its option, and shows what was asked for.
@@ -39,6 +43,33 @@ func TestLimitsAreShown(t *testing.T) {
 	for name, value := range want {
 		if got := strings.TrimSpace(p.do("config", "get", name)); got != "map["+name+":"+value+"]" {
 			t.Errorf("CONFIG GET %s: %s, want %s", name, got, value)
+		}
+	}
+}
+
+// TestLimitsDefaults: a limit that a program which embeds the server leaves at zero is what the option's default says.
+func TestLimitsDefaults(t *testing.T) {
+	serve := func(o server.Options) *process {
+		o.Dir = t.TempDir()
+		s, err := server.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Shutdown(context.Background()) })
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Serve(ln) // ends with the server
+		return &process{t: t, resp: []string{ln.Addr().String()}}
+	}
+	embedded, usual := serve(server.Options{CacheBytes: 8 << 20}), serve(mustParse(t, "--cache-bytes", "8MiB").Options)
+	for _, o := range slices.Concat(linkLimits(), clientLimits(), browserLimits()) {
+		if o.name == "tcp-backlog" {
+			continue // of the listener that the program makes
+		}
+		if got, want := embedded.do("config", "get", o.name), usual.do("config", "get", o.name); got != want {
+			t.Errorf("embedded: %s, by the option's default: %s", got, want)
 		}
 	}
 }

@@ -71,14 +71,14 @@ func TestBadEnvironmentAndFile(t *testing.T) {
 	checkFault(t, "snowflake ids: the clock says 20", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-epoch", "2999-01-01")
 	checkFault(t, "and ids can tell 2024-01-01 00:00:00 to 2024-01-01 02:19:48", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-worker-bits", "20", "--snowflake-sequence-bits", "20", "--snowflake-jitter", "0")
 	checkFault(t, "worker 4 is not within 0 to 3", nil, "--dir", t.TempDir(), "--resp", "127.0.0.1:0", "--http", "", "--snowflake-worker-bits", "2", "--snowflake-worker", "4")
-	checkFault(t, `variable "CURT_SYNC": must be one of`, []string{"CURT_SYNC=maybe"})
+	checkFault(t, `curt: CURT_SYNC: must be one of`, []string{"CURT_SYNC=maybe"})
 	f := func(want, text string) {
 		t.Helper()
 		path := file(t, 0o600, text)
 		checkFault(t, path+want, nil, "--config", path)
 	}
-	f(` line 3: config file flag "colour" not defined`, "# mine\n\ncolour red\n")
-	f(` line 1: error setting flag "sync" from config file: must be one of`, "sync maybe\n")
+	f(` line 3: unknown option "colour"`, "# mine\n\ncolour red\n")
+	f(` line 1: sync: must be one of`, "sync maybe\n")
 	f(" line 1: requirepass has no value", "requirepass\n")
 	f(" line 2: requirepass has a bad quoted value", "sync no\nrequirepass \"a\n")
 	f(" line 1: config can't be set", "config other.conf\n")

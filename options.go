@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"curt/server"
@@ -42,6 +43,11 @@ type option struct {
 	set     func(*settings, string) error
 }
 
+// variable is the option's name in the environment.
+func (o *option) variable() string {
+	return "CURT_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+}
+
 // serveOptions are the options of `curt serve`, in the order of the help.
 func serveOptions() []option {
 	return slices.Concat([]option{
@@ -67,7 +73,7 @@ func serveOptions() []option {
 		{"", "code-source", "NAME", "sequence", "where codes come from when SHORTEN does not say: sequence, random, hash, snowflake", choice(func(s *settings) *link.CodeKind { return &s.CodeSource },
 			named[link.CodeKind]{"sequence", link.CodeSequence}, named[link.CodeKind]{"random", link.CodeRandom}, named[link.CodeKind]{"hash", link.CodeHash}, named[link.CodeKind]{"snowflake", link.CodeSnowflake})},
 		{"", "blocked-words", "FILE", "", "words that no made code holds, one a line (none: a public list)", blockedWords},
-		{"", "snowflake-worker", "N", "0", "this machine's number in snowflake ids", snowflakeWorker},
+		{"", "snowflake-worker", "N", "0", "this machine's number in snowflake ids", snowflakePart(func(s *settings) *int64 { return &s.Snowflake.Worker })},
 		{"", "snowflake-worker-bits", "N", "10", "bits of the worker in snowflake ids", number(func(s *settings) *int { return &s.Snowflake.WorkerBits }, 0, 20)},
 		{"", "snowflake-sequence-bits", "N", "12", "bits of the sequence in snowflake ids", number(func(s *settings) *int { return &s.Snowflake.SequenceBits }, 1, 20)},
 		{"", "snowflake-epoch", "DAY", "2024-01-01", "day from which the time in snowflake ids counts", snowflakeEpoch},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,11 +31,19 @@ func parse(args []string, names ...string) (*settings, error) {
 	s.args = fs.Args()
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if names == nil || len(names) > 0 {
+		if err := unknownVariables(os.Environ()); err != nil {
+			return nil, err
+		}
+	}
 
 	left := newFlags(s, slices.DeleteFunc(slices.Clone(shared), func(o option) bool { return given[o.name] }))
 	readFile := func(r io.Reader, set func(name, value string) error) error {
 		return parseFile(s.config, r, func(name, value string) error {
-			if left.Lookup(name) == nil && isServeOption(name) {
+			switch {
+			case !isServeOption(name):
+				return fmt.Errorf("unknown option %q", name)
+			case left.Lookup(name) == nil:
 				return nil
 			}
 			return set(name, value)
@@ -81,16 +91,45 @@ func newFlags(s *settings, options []option) *flag.FlagSet {
 	return fs
 }
 
-// plainly drops what ff says before an error of its own accord. A file's error begins with its line.
+var (
+	aboutParsing = regexp.MustCompile(`^error parsing (?:commandline arguments|environment variables): `)
+	aboutSetting = regexp.MustCompile(`error setting flag "([^"]*)" from (?:config file|environment variable "([^"]*)")`)
+)
+
+// plainly drops what ff says around an error of its own accord: what is left begins with the variable's name, or with the file, its line and
+// the option's name.
 func plainly(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return flag.ErrHelp
 	}
-	text := err.Error()
-	for _, words := range []string{"error parsing commandline arguments: ", "error parsing environment variables: "} {
-		text = strings.TrimPrefix(text, words)
+	text := aboutParsing.ReplaceAllString(err.Error(), "")
+	return errors.New(aboutSetting.ReplaceAllStringFunc(text, func(words string) string {
+		m := aboutSetting.FindStringSubmatch(words)
+		return cmp.Or(m[2], m[1])
+	}))
+}
+
+// ofServices are the variables that Kubernetes sets in every container for a service named curt or curt-something.
+var ofServices = regexp.MustCompile(`^CURT_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+
+// unknownVariables is the error for those of environ that look as if they set an option, which does not exist. An empty one is as if unset.
+func unknownVariables(environ []string) error {
+	known := []string{passwordVariable}
+	for _, o := range serveOptions() {
+		known = append(known, o.variable())
 	}
-	return errors.New(text)
+	var unknown []string
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		if strings.HasPrefix(name, "CURT_") && value != "" && !slices.Contains(known, name) && !ofServices.MatchString(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	return fmt.Errorf("no option has the variable %s: `curt help serve` lists the options", strings.Join(unknown, ", "))
 }
 
 // finish sets what was not given, reads the key file and checks the whole.

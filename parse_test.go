@@ -69,13 +69,50 @@ func TestFewOptions(t *testing.T) {
 // O05: an empty variable is as if unset, also where the empty value means something.
 func TestEmptyVariable(t *testing.T) {
 	for _, o := range serveOptions() {
-		t.Setenv("CURT_"+strings.ToUpper(strings.ReplaceAll(o.name, "-", "_")), "")
+		t.Setenv(o.variable(), "")
 	}
+	t.Setenv("CURT_NOTHING", "")
 	if s := mustParse(t); s.http != "127.0.0.1:8080" || len(s.resp) != 1 || s.MaxURLBytes != 2048 {
 		t.Errorf("%+v", s)
 	}
 	if s := mustParse(t, "--http", ""); s.http != "" {
 		t.Errorf("an empty flag: http %q", s.http)
+	}
+}
+
+// A variable that no option has is an error that names it, for every command that has options; what Kubernetes sets for services is none.
+func TestUnknownVariable(t *testing.T) {
+	t.Setenv("CURT_SYNCH", "no")
+	t.Setenv("CURT_AHEAD", "7") // a flag only
+	want := "no option has the variable CURT_AHEAD, CURT_SYNCH:"
+	if _, err := parse(nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("serve: %v", err)
+	}
+	if _, err := parse(nil, "config", "dir"); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("check: %v", err)
+	}
+	if _, err := parse(nil, []string{}...); err != nil {
+		t.Errorf("help: %v", err)
+	}
+	service := []string{"CURT_SERVICE_HOST", "CURT_SERVICE_PORT", "CURT_SERVICE_PORT_RESP", "CURT_PORT", "CURT_PORT_6380_TCP", "CURT_PORT_6380_TCP_PROTO",
+		"CURT_PORT_6380_TCP_PORT", "CURT_PORT_6380_TCP_ADDR", "CURT_ADMIN_SERVICE_HOST", "CURT_ADMIN_PORT_9090_TCP"}
+	for _, name := range service {
+		if err := unknownVariables([]string{name + "=x"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := unknownVariables([]string{"CURT_PASSWORD=x", "CURT_MAXCLIENTS=5", "CURTAIN=x", "PATH=/bin"}); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"CURT_", "CURT_PORTS", "CURT_SERVICE", "CURT_RESP_", "CURT_sync"} {
+		if err := unknownVariables([]string{name + "=x"}); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	for _, o := range serveOptions() {
+		if ofServices.MatchString(o.variable()) {
+			t.Errorf("%s looks like a variable of Kubernetes: a misspelt one would pass", o.name)
+		}
 	}
 }
 
@@ -161,7 +198,6 @@ func TestValues(t *testing.T) {
 func TestSubcommandWords(t *testing.T) {
 	conf := file(t, 0o600, "dir /a\nresp 127.0.0.1:1\nmax-url-bytes 100\ntimeout 5\n")
 	t.Setenv("CURT_CONFIG", conf)
-	t.Setenv("CURT_AHEAD", "7")
 	t.Setenv("CURT_MAX_URL_BYTES", "200")
 	s, err := parse([]string{"--key-file", file(t, 0o600, keyA), "a", "--b"}, "config", "dir", "key-file", "max-url-bytes", "ahead")
 	if err != nil {

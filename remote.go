@@ -29,6 +29,9 @@ func (r remote) Do(ctx context.Context, words ...any) (any, error) {
 	return r.Client.Do(ctx, words...).Result()
 }
 
+// passwordVariable holds a password for another server where no flag does.
+const passwordVariable = "CURT_PASSWORD"
+
 // silence keeps the library from writing to stderr what it also returns.
 type silence struct{}
 
@@ -38,7 +41,7 @@ func (silence) Printf(context.Context, string, ...any) {}
 func (t *target) dial(ctx context.Context) (remote, error) {
 	o := &redis.Options{Addr: t.addr, Username: t.user, Password: t.password, ReadTimeout: time.Minute, PoolSize: 1, MaxRetries: -1, DialerRetries: 1}
 	if o.Password == "" {
-		o.Password = os.Getenv("CURT_PASSWORD")
+		o.Password = os.Getenv(passwordVariable)
 	}
 	if path, ok := strings.CutPrefix(t.addr, "unix:"); ok {
 		o.Network, o.Addr = "unix", path

@@ -239,24 +239,23 @@ func snowflakeEpoch(s *settings, v string) (err error) {
 }
 
 func snowflakeJitter(s *settings, v string) error {
-	n, err := strconv.ParseUint(v, 10, 20)
-	if err != nil {
-		return fmt.Errorf("must be a number from 0 to 1048575")
-	}
-	s.Snowflake.Jitter = int64(n)
-	if n == 0 {
+	err := snowflakePart(func(s *settings) *int64 { return &s.Snowflake.Jitter })(s, v)
+	if err == nil && s.Snowflake.Jitter == 0 {
 		s.Snowflake.Jitter = -1 // none; 0 is its default
 	}
-	return nil
+	return err
 }
 
-func snowflakeWorker(s *settings, v string) error {
-	n, err := strconv.ParseUint(v, 10, 20)
-	if err != nil {
-		return fmt.Errorf("must be a number from 0 to 1048575")
+// snowflakePart is for what fits in the widest part of a snowflake id.
+func snowflakePart(field func(*settings) *int64) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		n, err := strconv.ParseUint(v, 10, 20)
+		if err != nil {
+			return fmt.Errorf("must be a number from 0 to 1048575")
+		}
+		*field(s) = int64(n)
+		return nil
 	}
-	s.Snowflake.Worker = int64(n)
-	return nil
 }
 
 func unixPerm(s *settings, v string) error {

@@ -21,7 +21,7 @@ type Options struct {
 	FS         storage.FS       // nil: the disk
 	Sync       storage.SyncMode // empty: always
 	CacheBytes int64            // the store's block cache, memtables come out of it; 0: 256 MiB
-	StoreFiles int              // files the store keeps open; 0: 4096
+	StoreFiles int              // files the store keeps open; 0: storage.DefaultOpenFiles
 	LinkCache  int64            // bytes of links kept in memory beside it; 0: 64 MiB
 
 	BackupDir   string // where SAVE and BGSAVE put backups, each in a folder of its own; empty: Dir with .backups behind it

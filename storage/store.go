@@ -40,12 +40,15 @@ const (
 	SyncNo       SyncMode = "no"       // when the operating system gets to it, and at Close
 )
 
+// DefaultOpenFiles is how many tables a store keeps open.
+const DefaultOpenFiles = 4096
+
 // Options configure Open. Only Dir is needed.
 type Options struct {
 	Dir        string           // the data folder; created for its owner only
 	FS         vfs.FS           // nil: the disk
 	CacheBytes int64            // block cache, memtables come out of it; 0: 256 MiB, less than 8 MiB: 8 MiB
-	OpenFiles  int              // tables kept open; 0: 4096
+	OpenFiles  int              // tables kept open; 0: DefaultOpenFiles
 	Sync       SyncMode         // "": always
 	Logger     *slog.Logger     // nil: discard
 	Now        func() time.Time // nil: time.Now
@@ -68,7 +71,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("no data folder given")
 	}
 	if o.OpenFiles == 0 {
-		o.OpenFiles = 4096
+		o.OpenFiles = DefaultOpenFiles
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes

@@ -23,7 +23,7 @@ type outsideClient struct {
 	// command makes what it takes to run, and returns how it is called; host and port follow.
 	command func(t *testing.T) []string
 	steps   []string // besides those of all
-	more    bool     // only run with CURT_CLIENTS=all: its programs are not what everybody has
+	more    bool     // only run with CLIENTS=all: its programs are not what everybody has
 	locked  bool     // this repository says which version it is
 }
 
@@ -76,7 +76,7 @@ func inReadme(t *testing.T, cells []string) bool {
 // requireAll skips a test that only make clients runs.
 func requireAll(t *testing.T) {
 	t.Helper()
-	if os.Getenv("CURT_CLIENTS") != "all" {
+	if os.Getenv("CLIENTS") != "all" {
 		t.Skip("make clients runs it")
 	}
 }
