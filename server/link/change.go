@@ -97,13 +97,7 @@ func (s *Service) apply(set *stripeSet, fn func(*change) error) error {
 	defer s.mu.RUnlock()
 	s.stripes.lock(set)
 	defer s.stripes.unlock(set)
-	c := &change{engine: s.engine, by: s.by, now: s.millis()}
-	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
-	if err != nil {
-		return err
-	}
-	c.publish()
-	return nil
+	return s.commit(fn)
 }
 
 // alone runs fn while no other change runs, and commits its writes as one batch.
@@ -120,6 +114,11 @@ func (s *Service) alone(fn func(*change) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.alones.Add(1)
+	return s.commit(fn)
+}
+
+// commit runs fn, whose caller holds what keeps others from changing the same, and commits its writes as one batch.
+func (s *Service) commit(fn func(*change) error) error {
 	c := &change{engine: s.engine, by: s.by, now: s.millis()}
 	_, err := s.store.Update(func(tx *storage.Tx) error { c.tx = tx; return fn(c) })
 	if err != nil {
