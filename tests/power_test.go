@@ -182,12 +182,8 @@ func (l *ledger) load(tb testing.TB, c *client, rng *rand.Rand, label string, re
 			if rng.IntN(4) == 0 {
 				words = append(words, "AS", fmt.Sprintf("%s-%d", label, i))
 			}
-			r, err := c.try(words...)
-			if err != nil {
-				return
-			}
-			if r.isError() {
-				tb.Errorf("%q: %s", words, r.text)
+			r, ok := acknowledged(tb, c, words...)
+			if !ok {
 				return
 			}
 			l.issued(tb, r.text, url)
@@ -203,16 +199,20 @@ func (l *ledger) load(tb testing.TB, c *client, rng *rand.Rand, label string, re
 			mine[k] = mine[len(mine)-1]
 			mine = mine[:len(mine)-1]
 		}
-		r, err := c.try(words...)
-		if err != nil {
-			return
-		}
-		if r.isError() {
-			tb.Errorf("%q: %s", words, r.text)
+		if _, ok := acknowledged(tb, c, words...); !ok {
 			return
 		}
 		l.settle(code, target)
 	}
+}
+
+// acknowledged sends a command that must work. It reports false when the connection has ended before the reply, or the test has failed.
+func acknowledged(tb testing.TB, c *client, words ...string) (r reply, ok bool) {
+	r, err := c.try(words...)
+	if err == nil && r.isError() {
+		tb.Errorf("%q: %s", words, r.text)
+	}
+	return r, err == nil && !r.isError()
 }
 
 // readBack asks for links that nobody else changes in a pipeline of n mixed commands, and compares what it is told with the ledger.

@@ -432,13 +432,18 @@ func checkStream(t *testing.T, in []byte, rnd *rand.Rand) {
 	}
 }
 
-func FuzzParser(f *testing.F) {
+// addStreams adds what a client may send, well and badly formed, as seeds.
+func addStreams(f *testing.F) {
 	f.Add([]byte(session), uint64(1))
 	for _, m := range malformed {
 		if len(m.in) < 1000 {
 			f.Add([]byte(m.in), uint64(2))
 		}
 	}
+}
+
+func FuzzParser(f *testing.F) {
+	addStreams(f)
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		if len(in) < 60_000 {
 			checkStream(t, in, rand.New(rand.NewPCG(seed, 0)))

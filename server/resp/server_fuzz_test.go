@@ -62,12 +62,7 @@ func checkServer(t *testing.T, s *Server, addr string, in []byte, rnd *rand.Rand
 
 func FuzzServer(f *testing.F) {
 	s, addr := start(f, mirror{}, Config{})
-	f.Add([]byte(session), uint64(1))
-	for _, m := range malformed {
-		if len(m.in) < 1000 {
-			f.Add([]byte(m.in), uint64(2))
-		}
-	}
+	addStreams(f)
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		if len(in) < 60_000 {
 			checkServer(t, s, addr, in, rand.New(rand.NewPCG(seed, 0)))
