@@ -66,7 +66,7 @@ func (s *Server) Backup() (began bool, err error) {
 func (s *Server) backup() (err error) {
 	changes := s.store.Changes()
 	defer func() { s.backups.done(s.now(), changes, err) }()
-	if err := s.links.FlushClicks(); err != nil {
+	if err := s.links.MergeClicks(0); err != nil {
 		return err
 	}
 	changes = s.store.Changes()

@@ -213,11 +213,11 @@ type clickEvent struct {
 
 // infoClicks are the figures of INFO curt about clicks. What went into totals and into buckets must be equal.
 func (s *Server) infoClicks(b *strings.Builder) {
-	totals, buckets, err := s.store.ClickSums()
+	counter := s.links.Counter()
+	totals, buckets, err := counter.Sums()
 	if err != nil {
 		s.log.Error("read click sums", "err", err)
 	}
-	counter := s.links.Counter()
 	line(b, "curt_clicks_pending", counter.Pending())
 	line(b, "curt_clicks_dropped", counter.Dropped())
 	line(b, "curt_visits_total", totals.Visits)

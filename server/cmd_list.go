@@ -40,13 +40,13 @@ func linkinfo(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.links.FlushClicks(); err != nil {
+	if err := c.links.MergeClicks(l.ID); err != nil {
 		return err
 	}
 	return c.writeInfo(l)
 }
 
-// writeInfo writes a link as a map, with what was counted as of the last flush.
+// writeInfo writes a link as a map, with what was counted as of the last MergeClicks.
 func (c *call) writeInfo(l *link.Info) error {
 	counted, err := c.links.CountOf(l.ID)
 	if err != nil {
@@ -145,7 +145,7 @@ func listLinks(c *call) error {
 		return err
 	}
 	if fields {
-		err = c.links.FlushClicks()
+		err = c.links.MergeClicks(0)
 	}
 	c.w.Array(2)
 	c.w.BulkUint(next)

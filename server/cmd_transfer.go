@@ -44,7 +44,7 @@ func export(c *call) error {
 	if w.err != nil {
 		return w.err
 	}
-	if err := c.links.FlushClicks(); err != nil {
+	if err := c.links.MergeClicks(0); err != nil {
 		return err
 	}
 	records, next, err := transfer.Page(c.store, c.opts.Codes.Ring, string(c.args[1]), int(count))

@@ -143,6 +143,9 @@ func Open(o Options) (*Store, error) {
 	}
 	s.files.open.Store(true)
 	s.sync = newSyncer(s.barrier)
+	if err := s.mergeJournal(); err != nil {
+		return nil, errors.Join(err, s.sync.close(), s.db.Close(), s.closeAll())
+	}
 	if o.Sync == SyncEverySec {
 		s.background.Go(func() { s.files.syncEvery(time.Second, s.stop) })
 	}

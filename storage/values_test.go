@@ -35,9 +35,35 @@ func TestKeysGolden(t *testing.T) {
 		"indexes":       bytes.Join(l.indexKeys(), []byte("|")),
 		"expires":       bytes.Join(expiring.indexKeys(), nil),
 		"ban":           appendBan(nil, Ban{Since: 5, Reason: "r", Tenant: "t", Target: "https://go.dev/"}),
+		"journal":       journalKey(nil, 3, 7),
+		"visits":        appendVisits(nil, someVisits()),
 		"count":         appendCount(nil, count{Visits: -1, Bots: 2, Last: 1_800_000_000_000}),
 	}
 	golden(t, "testdata/keys.golden", keys)
+}
+
+func someVisits() []Visits {
+	hour := 500_000 * hourMillis
+	return []Visits{
+		{Link: 1, Hour: hour, Number: 2, Last: hour, Values: [dimensions]string{Referrer: "news.example", Browser: "Firefox", OS: "Linux", Device: "desktop"}},
+		{Link: 1, Hour: hour, Number: 300, Bots: true},
+		{Link: 1 << 40, Hour: hour + hourMillis, Number: 1, Last: hour + 2*hourMillis - 1, Values: [dimensions]string{Referrer: "direct", Country: "NZ", Browser: "Firefox"}},
+	}
+}
+
+func FuzzVisits(f *testing.F) {
+	f.Add(appendVisits(nil, someVisits()))
+	f.Add(appendVisits(nil, nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list, err := decodeVisits(b)
+		if err != nil {
+			return
+		}
+		again, err := decodeVisits(appendVisits(nil, list))
+		if err != nil || !slices.Equal(again, list) {
+			t.Fatalf("%x decodes to %+v, which comes back as %+v, %v", b, list, again, err)
+		}
+	})
 }
 
 func FuzzBan(f *testing.F) {

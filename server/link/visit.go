@@ -71,7 +71,7 @@ func prefetches(purpose []byte) bool {
 	return bytes.HasPrefix(purpose, []byte("prefetch")) || bytes.HasPrefix(purpose, []byte("preview"))
 }
 
-// FlushClicks merges everything that was counted into the store.
+// FlushClicks writes everything that was counted into the store, and its clicks into the stream. Counts are read after MergeClicks.
 func (s *Service) FlushClicks() error {
 	switch {
 	case s.batch == nil && !s.still:
@@ -80,6 +80,17 @@ func (s *Service) FlushClicks() error {
 		return nil // what came since would outlive the batch
 	}
 	return s.clicks.FlushGuarded()
+}
+
+// MergeClicks is FlushClicks, and brings the counts of a link up to date, those of all links when id is 0.
+func (s *Service) MergeClicks(id uint64) error {
+	switch {
+	case s.batch == nil && !s.still:
+		return s.clicks.Merge(id)
+	case s.batch != nil && s.batch.reset:
+		return nil
+	}
+	return s.clicks.MergeGuarded(id)
 }
 
 // Counter is what counts the visits, for figures and for those who wait for clicks.
@@ -94,7 +105,7 @@ func (s *Service) Clicks(code string) (storage.Count, error) {
 	return s.reader().Clicks(l.ID)
 }
 
-// CountOf returns what was counted of the link with an id, up to the last flush.
+// CountOf returns what was counted of the link with an id, up to the last MergeClicks.
 func (s *Service) CountOf(id uint64) (storage.Count, error) { return s.reader().Clicks(id) }
 
 // counted finds a link and brings its counts up to date.
@@ -104,7 +115,7 @@ func (s *Service) counted(code string) (*storage.Link, error) {
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = s.FlushClicks()
+		err = s.MergeClicks(l.ID)
 	}
 	return l, err
 }
@@ -202,13 +213,13 @@ func (s *Service) ResetClicks(code string) error {
 	defer func() { release() }()
 	return s.edit(code, nil, func(c *change, l *storage.Link) error {
 		if s.batch != nil {
-			if err := s.FlushClicks(); err != nil {
+			if err := s.MergeClicks(l.ID); err != nil {
 				return err
 			}
 			c.reset = true
 			return c.tx.DeleteClicks(l.ID)
 		}
-		if err := s.clicks.HoldFlushed(); err != nil { // until the batch is applied
+		if err := s.clicks.HoldMerged(l.ID); err != nil { // until the batch is applied
 			return err
 		}
 		release = s.clicks.Release

@@ -27,7 +27,7 @@ func clickComparisons() []*comparison {
 		return &comparison{
 			name: "counted redirect with the click stream " + stream + ", beside one that is not counted", unit: cpuMicros, bound: bound, less: true, needs: []string{"wrk"},
 			prepare: func(b *bench) (*server, *server, error) {
-				s, err := b.withLink("--click-stream", map[string]string{"on": "yes", "off": "no"}[stream])
+				s, err := b.withLink(clickStream(stream)...)
 				return s, s, err
 			},
 			curtLoad: func(s *server) (float64, float64, error) { return script(s, `wrk.path = "/hot"`) },
@@ -37,23 +37,30 @@ func clickComparisons() []*comparison {
 	walk := func(s *server, over int) (float64, float64, error) {
 		return script(s, fmt.Sprintf(`local n = 0; request = function() n = n + 1; return wrk.format("GET", "/n" .. (n * 7919 %% %d)) end`, over))
 	}
-	return []*comparison{counted("off", 1.15), counted("on", 1.5), {
-		name: "redirects of 100,000 links in turn, beside those of one", unit: cpuMicros, bound: 1.3, less: true, needs: []string{"wrk"},
-		prepare: func(b *bench) (many, one *server, err error) {
-			if many, err = b.withLinks(manyLinks); err != nil {
-				return nil, nil, err
-			}
-			one, err = b.withLinks(1)
-			return many, one, err
-		},
-		curtLoad: func(s *server) (float64, float64, error) { return walk(s, manyLinks) },
-		peerLoad: func(s *server) (float64, float64, error) { return walk(s, 1) },
-	}}
+	evenly := func(stream string) *comparison {
+		return &comparison{
+			name: "redirects of 100,000 links in turn with the click stream " + stream + ", beside those of one", unit: cpuMicros, bound: 1.3, less: true, needs: []string{"wrk"},
+			prepare: func(b *bench) (many, one *server, err error) {
+				if many, err = b.withLinks(manyLinks, clickStream(stream)...); err != nil {
+					return nil, nil, err
+				}
+				one, err = b.withLinks(1, clickStream(stream)...)
+				return many, one, err
+			},
+			curtLoad: func(s *server) (float64, float64, error) { return walk(s, manyLinks) },
+			peerLoad: func(s *server) (float64, float64, error) { return walk(s, 1) },
+		}
+	}
+	return []*comparison{counted("off", 1.15), counted("on", 1.5), evenly("off"), evenly("on")}
+}
+
+func clickStream(onOff string) []string {
+	return []string{"--click-stream", map[string]string{"on": "yes", "off": "no"}[onOff]}
 }
 
 // withLinks starts Curt with links n0, n1, ... in its cache.
-func (b *bench) withLinks(n int) (*server, error) {
-	s, err := b.curt()
+func (b *bench) withLinks(n int, args ...string) (*server, error) {
+	s, err := b.curt(args...)
 	for _, command := range []string{"SHORTEN " + target + " AS n", "RESOLVE n"} {
 		for done := 0; err == nil && done < n; done += 10_000 {
 			_, err = commands(s.port, min(10_000, n-done), func(i int) string { return command + strconv.Itoa(done+i) })

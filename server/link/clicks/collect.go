@@ -37,10 +37,27 @@ type record struct {
 	bot          bool
 }
 
+// tally counts visits, equal ones together.
+type tally struct {
+	index map[combo]int32 // into rows
+	rows  []row
+}
+
+func (t *tally) add(k combo, n, last int64) {
+	i, ok := t.index[k]
+	if !ok {
+		i = int32(len(t.rows))
+		t.index[k] = i
+		t.rows = append(t.rows, row{combo: k})
+	}
+	r := &t.rows[i]
+	r.n += n
+	r.last = max(r.last, last)
+}
+
 // batch is what was counted between two flushes.
 type batch struct {
-	index   map[combo]int32 // into rows
-	rows    []row
+	tally
 	records []record
 }
 
@@ -49,25 +66,12 @@ func newBatch(like *batch) *batch {
 	const usual = 1 << 15
 	rows := min(len(like.index), usual)
 	return &batch{
-		index:   make(map[combo]int32, rows),
-		rows:    make([]row, 0, rows),
+		tally:   tally{index: make(map[combo]int32, rows), rows: make([]row, 0, rows)},
 		records: make([]record, 0, min(len(like.records), usual)),
 	}
 }
 
 func (b *batch) empty() bool { return len(b.rows)+len(b.records) == 0 }
-
-func (b *batch) add(k combo, n, last int64) {
-	i, ok := b.index[k]
-	if !ok {
-		i = int32(len(b.rows))
-		b.index[k] = i
-		b.rows = append(b.rows, row{combo: k})
-	}
-	r := &b.rows[i]
-	r.n += n
-	r.last = max(r.last, last)
-}
 
 const (
 	hour       = int64(time.Hour / time.Millisecond)
@@ -157,19 +161,21 @@ func (c *Counter) take() *batch {
 	return b
 }
 
-// top says what a kind of visits adds to the top values.
-func (k *combo) top(t *storage.Top, n int64) {
-	if k.agent == nil {
+// visits is a row as the store takes it.
+func (r *row) visits() storage.Visits {
+	v := storage.Visits{Link: r.id, Hour: r.hour, Number: r.n, Bots: r.bot, Last: r.last}
+	switch {
+	case r.bot:
+	case r.agent == nil:
 		for _, d := range []storage.Dimension{storage.Referrer, storage.Browser, storage.OS, storage.Device} {
-			t.Count(d, storage.OtherValue, n)
+			v.Values[d] = storage.OtherValue
 		}
-		return
+	default:
+		v.Values[storage.Referrer] = r.referrerName()
+		v.Values[storage.Country] = countryName(r.country)
+		v.Values[storage.Browser], v.Values[storage.OS], v.Values[storage.Device] = r.agent.Browser, r.agent.OS, r.agent.Device
 	}
-	t.Count(storage.Referrer, k.referrerName(), n)
-	t.Count(storage.Country, countryName(k.country), n)
-	t.Count(storage.Browser, k.agent.Browser, n)
-	t.Count(storage.OS, k.agent.OS, n)
-	t.Count(storage.Device, k.agent.Device, n)
+	return v
 }
 
 func (k *combo) referrerName() string {

@@ -20,6 +20,7 @@ type Store interface {
 	StreamState() (storage.StreamState, error)
 	Words(day uint32) (map[string]uint32, error)
 	NextHours(from uint64, before int64) (id uint64, ok bool, err error)
+	ClickSums() (totals, buckets storage.Count, err error)
 	FirstStreamDay() (day uint32, ok bool, err error)
 	DiskLow() bool
 }
@@ -137,9 +138,12 @@ type Counter struct {
 	kick    chan struct{}
 	changed atomic.Pointer[chan struct{}] // closed and replaced when clicks are appended
 
-	flushing sync.Mutex // one flush at a time; guards the fields below. Taken after Guard
-	failed   *batch     // what the last flush could not write
-	stream   appender
+	flushing  sync.Mutex // one flush at a time; guards the fields below. Taken after Guard
+	failed    *batch     // what the last flush could not write
+	parts     [storage.VisitParts]part
+	turn      int    // the part that was merged last
+	journaled uint64 // the last number in the journal
+	stream    appender
 
 	mu      sync.Mutex // guards the fields below. Taken after flushing
 	now     *batch     // what was collected since the last flush
@@ -248,7 +252,7 @@ func (c *Counter) run() {
 		defer t.Stop()
 		tick = t.C
 	}
-	c.log("click upkeep", c.Upkeep())
+	c.log("click upkeep", c.upkeep())
 	day := storage.DayOf(c.opts.Now().UnixMilli())
 	for {
 		select {
@@ -276,7 +280,7 @@ func (c *Counter) log(what string, err error) {
 func (c *Counter) Close() error {
 	close(c.stop)
 	c.done.Wait()
-	return c.Sync()
+	return c.syncAfter(c.mergeAll)
 }
 
 // ReloadGeoIP reads the file with countries again. When it can't be read the old one stays.

@@ -101,7 +101,7 @@ func (b *bench) visit(id uint64) *Visit {
 
 func (b *bench) flush() {
 	b.Helper()
-	if err := b.Flush(); err != nil {
+	if err := b.Merge(0); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -249,6 +249,83 @@ func TestCloseAndCrash(t *testing.T) {
 	d := open(t, fs)
 	d.want(1, 16, 0)
 	d.consistent()
+}
+
+// What is synced stays through crashes, and is counted once, wherever between the journal and the links' rows they come.
+func TestCrashesBetweenMerges(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	fs := vfs.NewCrashableMem()
+	const links = 200
+	var synced int64
+	for range 5 {
+		b := open(t, fs)
+		visit := func() (n int64) {
+			for range random.IntN(300) {
+				v := b.visit(1 + random.Uint64N(links))
+				if random.IntN(4) == 0 {
+					v.UserAgent = []byte("Twitterbot/1.0")
+				}
+				v.Referer = fmt.Appendf(nil, "https://host%d.example/", random.IntN(5))
+				v.At += random.Int64N(3 * hour)
+				b.Add(v)
+				n++
+			}
+			return n
+		}
+		for range random.IntN(70) {
+			synced += visit()
+			if err := b.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			if random.IntN(10) == 0 {
+				b.flush()
+			}
+		}
+		if err := b.store.WaitSynced(b.store.Ticket()); err != nil {
+			t.Fatal(err)
+		}
+		late := visit()
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		fs = b.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random})
+		b.stop()
+		b = open(t, fs)
+		b.consistent()
+		sums, _, err := b.store.ClickSums()
+		if n := sums.Visits + sums.Bots; err != nil || n != synced && n != synced+late {
+			t.Fatalf("%d visits after a crash, want %d, and %d more perhaps; %v", n, synced, late, err)
+		}
+		synced = sums.Visits + sums.Bots
+		b.everyLink(links, sums)
+		b.stop()
+	}
+}
+
+// everyLink fails the test unless the counts and the top values of all links add up to sums.
+func (b *bench) everyLink(links uint64, sums storage.Count) {
+	b.Helper()
+	var all storage.Count
+	var hosts int64
+	for id := range links {
+		c, err := b.store.Clicks(1 + id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = all.Plus(c)
+		top, err := b.store.Top(1+id, 0, 1<<20)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, v := range top.Largest(storage.Referrer, 99) {
+			hosts += v.Visits
+		}
+	}
+	if all.Visits != sums.Visits || all.Bots != sums.Bots || hosts != sums.Visits {
+		b.Errorf("the links have %+v and %d of people's referrers, in all it should be %+v", all, hosts, sums)
+	}
 }
 
 // S07: a flush that fails keeps its counts, and counts nothing twice.

@@ -12,8 +12,8 @@ import (
 // batchBytes is how large a batch of the store gets, about.
 const batchBytes = 512 << 10
 
-// Flush merges what was counted into the store: when it returns nil, every visit that was added before is visible there, though
-// not yet synced. What a failed flush could not write stays and comes first the next time.
+// Flush writes what was counted into the store: when it returns nil, every visit that was added before is there, though not yet synced, and
+// its click in the stream. Merge brings counts to where they are read. What a failed flush could not write stays and comes first the next time.
 func (c *Counter) Flush() error {
 	c.opts.Guard.Lock()
 	defer c.opts.Guard.Unlock()
@@ -28,11 +28,35 @@ func (c *Counter) FlushGuarded() error {
 	return err
 }
 
-// Sync flushes and waits until it is durable.
-func (c *Counter) Sync() error {
+// Merge is Flush, after which the counts of a link are up to date in the store, or those of all links when id is 0.
+func (c *Counter) Merge(id uint64) error {
+	c.opts.Guard.Lock()
+	defer c.opts.Guard.Unlock()
+	return c.MergeGuarded(id)
+}
+
+// MergeGuarded is Merge for a caller that holds Guard, or keeps out everybody who does.
+func (c *Counter) MergeGuarded(id uint64) error {
+	err := c.HoldMerged(id)
+	if err == nil {
+		c.Release()
+	}
+	return err
+}
+
+// Sync flushes, merges the part whose turn it is, and waits until it is durable.
+func (c *Counter) Sync() error { return c.syncAfter(c.mergeNext) }
+
+// syncAfter flushes and merges, and waits until it is durable.
+func (c *Counter) syncAfter(merge func() (uint64, error)) error {
 	c.opts.Guard.Lock()
 	c.flushing.Lock()
 	ticket, err := c.flush()
+	if err == nil {
+		var merged uint64
+		merged, err = merge()
+		ticket = max(ticket, merged)
+	}
 	c.flushing.Unlock()
 	c.opts.Guard.Unlock()
 	return errors.Join(err, c.opts.Store.WaitSynced(ticket)) // what was written is worth a sync, also when the rest failed
@@ -73,8 +97,16 @@ func (c *Counter) takeGone() []uint64 {
 	return gone
 }
 
-// bury removes the counts of deleted links.
+// bury removes the counts of deleted links, once none of them waits to be merged.
 func (c *Counter) bury(gone []uint64, ticket uint64) (uint64, error) {
+	for _, id := range gone {
+		t, err := c.merge(partOf(id))
+		if err != nil {
+			c.Forget(gone...)
+			return ticket, err
+		}
+		ticket = max(t, ticket)
+	}
 	for len(gone) > 0 {
 		n := 0
 		t, err := c.opts.Store.Update(func(tx *storage.Tx) error {
@@ -102,35 +134,32 @@ func (c *Counter) Hold() { c.flushing.Lock() }
 // Release ends a Hold.
 func (c *Counter) Release() { c.flushing.Unlock() }
 
-// HoldFlushed is Hold, after what was counted so far has been merged into the store.
-func (c *Counter) HoldFlushed() error {
+// HoldMerged is Hold, after what Merge does.
+func (c *Counter) HoldMerged(id uint64) error {
 	c.flushing.Lock()
-	if _, err := c.flush(); err != nil {
-		c.flushing.Unlock()
-		return err
+	_, err := c.flush()
+	switch {
+	case err != nil:
+	case id == 0:
+		_, err = c.mergeAll()
+	default:
+		_, err = c.merge(partOf(id))
 	}
-	return nil
+	if err != nil {
+		c.flushing.Unlock()
+	}
+	return err
 }
 
-// write merges a batch and appends its clicks. What was written is gone from it, also when the rest fails.
+// write puts the rows of a batch into the journal and appends its clicks. What was written is gone from it, also when the rest fails.
 func (c *Counter) write(b *batch) (ticket uint64, err error) {
 	slices.SortFunc(b.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.hour, b.hour))
+		return cmp.Or(cmp.Compare(partOf(a.id), partOf(b.id)), cmp.Compare(a.id, b.id))
 	})
 	for len(b.rows) > 0 {
-		n := 0
-		t, err := c.opts.Store.Update(func(tx *storage.Tx) error {
-			n = mergeRows(tx, b.rows)
-			return nil
-		})
-		if err != nil {
+		if ticket, err = c.journal(b); err != nil {
 			return ticket, err
 		}
-		ticket = t
-		for i := range b.rows[:n] {
-			c.counted.Add(-b.rows[i].n)
-		}
-		b.rows = b.rows[n:]
 	}
 	if len(b.records) == 0 {
 		return ticket, nil
@@ -139,70 +168,13 @@ func (c *Counter) write(b *batch) (ticket uint64, err error) {
 	return max(t, ticket), err
 }
 
-// mergeRows merges the rows of as many links as fit into a batch, and returns how many rows these are. They are sorted.
-func mergeRows(tx *storage.Tx, rows []row) (n int) {
-	var totals, buckets storage.Count
-	for n < len(rows) && tx.Size() < batchBytes {
-		end := n + 1
-		for end < len(rows) && rows[end].id == rows[n].id {
-			end++
-		}
-		link := mergeLink(tx, rows[n:end])
-		totals, buckets = totals.Plus(link.totals), buckets.Plus(link.buckets)
-		n = end
-	}
-	tx.AddClickSums(totals, buckets)
-	return n
-}
-
-type sums struct{ totals, buckets storage.Count }
-
-// mergeLink merges the rows of one link: the totals, each hour, each month's top values. That is the order of their keys, which is what the
-// store takes most cheaply.
-func mergeLink(tx *storage.Tx, rows []row) (s sums) {
-	id := rows[0].id
-	for i := range rows {
-		s.totals = s.totals.Plus(rows[i].count())
-	}
-	tx.AddClicks(id, s.totals)
-	var top storage.Top
-	for i := 0; i < len(rows); {
-		at := rows[i].hour
-		var in storage.Count
-		for ; i < len(rows) && rows[i].hour == at; i++ {
-			r := &rows[i]
-			if r.bot {
-				in.Bots += r.n
-			} else {
-				in.Visits += r.n
-				r.top(&top, r.n)
-			}
-			in.Last = max(in.Last, r.last)
-		}
-		tx.AddHour(id, at, in)
-		s.buckets = s.buckets.Plus(in)
-		month := storage.MonthOf(at)
-		if (i == len(rows) || storage.MonthOf(rows[i].hour) != month) && !top.Empty() {
-			tx.AddTop(id, month, &top)
-			top = storage.Top{}
-		}
-	}
-	return s
-}
-
-func (r *row) count() storage.Count {
-	if r.bot {
-		return storage.Count{Bots: r.n}
-	}
-	return storage.Count{Visits: r.n, Last: r.last}
-}
-
 // Clear forgets everything that was counted and is not in the store. The caller keeps out everybody who takes Guard.
 func (c *Counter) Clear() {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
 	c.take()
 	c.failed = nil
+	c.parts = [storage.VisitParts]part{}
 	c.takeGone()
 	c.mu.Lock()
 	c.now = newBatch(&batch{}) // take leaves an empty one
@@ -212,7 +184,9 @@ func (c *Counter) Clear() {
 }
 
 // Upkeep does what is due once a day: old hours become days, old days of the stream are dropped.
-func (c *Counter) Upkeep() error {
+func (c *Counter) Upkeep() error { return errors.Join(c.Merge(0), c.upkeep()) }
+
+func (c *Counter) upkeep() error {
 	now := c.opts.Now()
 	return errors.Join(c.rollUp(now.Add(-c.opts.HourRetention)), c.dropDays(now.Add(-c.opts.StreamRetention)))
 }

@@ -1,0 +1,209 @@
+package storage
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Visits are equal visits to one link within an hour.
+type Visits struct {
+	Link   uint64
+	Hour   int64 // its start, unix ms UTC
+	Number int64
+	Bots   bool               // by programs: nobody asks for their values
+	Last   int64              // time of the last, within the hour, unix ms; 0 for programs
+	Values [dimensions]string // by Dimension; empty: not known
+}
+
+// VisitParts is how many parts the links are in for the journal.
+const VisitParts = 64
+
+// The journal holds what was counted lately, many links in a row: a link's own rows cost more, and are written once for all that came
+// meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it.
+//
+//	j part(1) number(8)    words (number of them, then each), then visits up to the end: link less the one before, hour, 2*number and 1
+//	                       for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
+
+func journalKey(b []byte, part uint8, number uint64) []byte {
+	return appendID(append(b, kindJournal, part), number)
+}
+
+// PutVisits writes visits, sorted by link, to the journal of a part, under a number that is not in use there.
+func (t *Tx) PutVisits(part uint8, number uint64, list []Visits) {
+	t.key = journalKey(t.key[:0], part, number)
+	t.val = appendVisits(t.val[:0], list)
+	t.set(t.key, t.val)
+}
+
+// DeleteVisits takes what PutVisits wrote out of the journal.
+func (t *Tx) DeleteVisits(part uint8, number uint64) {
+	t.key = journalKey(t.key[:0], part, number)
+	t.delete(t.key)
+}
+
+// AddVisits adds visits to the rows of their links and to the running totals. The list is sorted, see SortVisits.
+func (t *Tx) AddVisits(list []Visits) {
+	var totals, buckets Count
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].Link == list[0].Link {
+			n++
+		}
+		total, inBuckets := t.addLink(list[:n])
+		totals, buckets = totals.Plus(total), buckets.Plus(inBuckets)
+		list = list[n:]
+	}
+	t.AddClickSums(totals, buckets)
+}
+
+// addLink adds the visits of one link: to the totals, to each hour, to each month's top values. That is the order of their keys, which is
+// what Pebble takes most cheaply.
+func (t *Tx) addLink(list []Visits) (total, buckets Count) {
+	id := list[0].Link
+	for i := range list {
+		total = total.Plus(list[i].Count())
+	}
+	t.AddClicks(id, total)
+	var top Top
+	for i := 0; i < len(list); {
+		at := list[i].Hour
+		var in Count
+		for ; i < len(list) && list[i].Hour == at; i++ {
+			in = in.Plus(list[i].Count())
+			list[i].addTo(&top)
+		}
+		t.AddHour(id, at, in)
+		buckets = buckets.Plus(in)
+		month := MonthOf(at)
+		if (i == len(list) || MonthOf(list[i].Hour) != month) && !top.Empty() {
+			t.AddTop(id, month, &top)
+			top = Top{}
+		}
+	}
+	return total, buckets
+}
+
+// Count is what they add to a total.
+func (v *Visits) Count() Count {
+	if v.Bots {
+		return Count{Bots: v.Number}
+	}
+	return Count{Visits: v.Number, Last: v.Last}
+}
+
+func (v *Visits) addTo(top *Top) {
+	if v.Bots {
+		return
+	}
+	for d, value := range v.Values {
+		top.Count(Dimension(d), value, v.Number)
+	}
+}
+
+// SortVisits sorts by link, then by hour.
+func SortVisits(list []Visits) {
+	slices.SortFunc(list, func(a, b Visits) int { return cmp.Or(cmp.Compare(a.Link, b.Link), cmp.Compare(a.Hour, b.Hour)) })
+}
+
+// mergeJournal moves the journal that a crash has left to the links' rows, a part at a time. Counts of a link that was deleted may come of it, too: nobody
+// sees them.
+func (s *Store) mergeJournal() error {
+	for part := range VisitParts {
+		_, err := s.Update(func(tx *Tx) error {
+			list, err := tx.takeJournal(uint8(part))
+			if err == nil && len(list) > 0 {
+				SortVisits(list)
+				tx.AddVisits(list)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("merge journal of clicks: %w", err)
+		}
+	}
+	return nil
+}
+
+// takeJournal deletes the journal of a part and returns what was in it.
+func (t *Tx) takeJournal(part uint8) (list []Visits, err error) {
+	err = t.scan([]byte{kindJournal, part}, nil, false, func(rest, v []byte) (bool, error) {
+		if len(rest) != 8 {
+			return false, errKey
+		}
+		t.DeleteVisits(part, binary.BigEndian.Uint64(rest))
+		more, err := decodeVisits(v)
+		list = append(list, more...)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func appendVisits(b []byte, list []Visits) []byte {
+	words := make([]string, 0, 16)
+	numbers := map[string]uint64{"": 0}
+	for i := range list {
+		for _, w := range list[i].Values {
+			if _, known := numbers[w]; !known {
+				words = append(words, w)
+				numbers[w] = uint64(len(words))
+			}
+		}
+	}
+	b = appendUint(b, uint64(len(words)))
+	for _, w := range words {
+		b = appendText(b, w)
+	}
+	link := uint64(0)
+	for i := range list {
+		v := &list[i]
+		b = appendUint(b, v.Link-link)
+		b = appendUint(b, uint64(v.Hour/hourMillis))
+		b = appendUint(b, uint64(v.Number)<<1|uint64(b2i(v.Bots)))
+		if v.Last == 0 {
+			b = append(b, 0)
+		} else {
+			b = appendUint(b, uint64(v.Last-v.Hour+1))
+		}
+		for _, w := range v.Values {
+			b = appendUint(b, numbers[w])
+		}
+		link = v.Link
+	}
+	return b
+}
+
+// decodeVisits reads what appendVisits wrote. It copies b.
+func decodeVisits(b []byte) (list []Visits, err error) {
+	c := cursor{rest: string(b)}
+	words := []string{""}
+	for range c.upTo(uint64(len(c.rest))) {
+		words = append(words, c.text())
+		if c.err != nil {
+			break
+		}
+	}
+	link := uint64(0)
+	for c.rest != "" {
+		link += c.uint()
+		v := Visits{Link: link, Hour: int64(c.upTo(math.MaxUint32)) * hourMillis}
+		n := c.uint()
+		v.Number, v.Bots = int64(n>>1), n&1 != 0
+		if last := c.upTo(uint64(hourMillis)); last != 0 {
+			v.Last = v.Hour + int64(last) - 1
+		}
+		for d := range v.Values {
+			v.Values[d] = words[c.upTo(uint64(len(words)-1))]
+		}
+		list = append(list, v)
+	}
+	if err := c.end(); err != nil {
+		return nil, fmt.Errorf("visits: %w", err)
+	}
+	return list, nil
+}
