@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -81,11 +82,12 @@ func seed(t testing.TB) uint64 {
 	return n
 }
 
-// hookFS calls onSync before each sync of a file or folder and counts those of logs.
+// hookFS calls onSync before each sync of a file or folder and counts those of logs. With noWriteAt set, a write to a place fails.
 type hookFS struct {
 	vfs.FS
-	onSync   func(name string)
-	logSyncs atomic.Int64
+	onSync    func(name string)
+	noWriteAt bool
+	logSyncs  atomic.Int64
 }
 
 func (h *hookFS) Unwrap() vfs.FS { return h.FS }
@@ -129,3 +131,10 @@ func (f *hookFile) before() {
 
 func (f *hookFile) Sync() error     { f.before(); return f.File.Sync() }
 func (f *hookFile) SyncData() error { f.before(); return f.File.SyncData() }
+
+func (f *hookFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.hook.noWriteAt {
+		return 0, errors.New("no space for the future")
+	}
+	return f.File.WriteAt(p, at)
+}

@@ -257,3 +257,48 @@ func TestSyncErrorReachesWaiters(t *testing.T) {
 		t.Error("close reports nothing")
 	}
 }
+
+// TestLogsGrowAhead: the log's length changes twice in 1,000 synced changes, and what is behind its last record is no record, also
+// when the power is cut again after the start that found it. On a disk without that room the log does without.
+func TestLogsGrowAhead(t *testing.T) {
+	for name, most := range map[string]int{"room": 3, "no room": 1000} {
+		t.Run(name, func(t *testing.T) {
+			mem := vfs.NewCrashableMem()
+			s := open(t, &hookFS{FS: mem, noWriteAt: name == "no room"}, SyncAlways)
+			lengths := map[int64]bool{}
+			for id := uint64(1); id <= 1000; id++ {
+				wait(t, s, update(t, s, putLink(id)))
+				lengths[logBytes(t, mem)] = true
+			}
+			if n := len(lengths); n > most || n <= most/2 {
+				t.Errorf("the logs had %d lengths, want at most %d and more than half of it", n, most)
+			}
+			for next := uint64(1001); next <= 1003; next++ {
+				mem = powerCut(mem, 0, 0)
+				s := open(t, mem, SyncAlways)
+				for id := uint64(1); id < next; id++ {
+					mustHave(t, s, id)
+				}
+				wait(t, s, update(t, s, putLink(next)))
+			}
+		})
+	}
+}
+
+func logBytes(t *testing.T, fs vfs.FS) (size int64) {
+	t.Helper()
+	names, err := fs.List("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") {
+			stat, err := fs.Stat(fs.PathJoin("data", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += stat.Size()
+		}
+	}
+	return size
+}

@@ -156,23 +156,19 @@ func newestLog(t *testing.T, disk vfs.FS) string {
 	return disk.PathJoin("data", newest)
 }
 
+// logSize is where the last record of the newest log ends: zeros follow, which the log grew by before its bytes came.
 func logSize(t *testing.T, disk vfs.FS) int64 {
 	t.Helper()
-	info, err := disk.Stat(newestLog(t, disk))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Size()
+	return int64(len(bytes.TrimRight(readFile(t, disk, newestLog(t, disk)), "\x00")))
 }
 
+// cutLog leaves zeros of what is behind a place.
 func cutLog(t *testing.T, disk vfs.FS, at int64) {
 	t.Helper()
-	path := newestLog(t, disk)
-	rewriteFile(t, disk, path, func(b []byte) []byte { return b[:at] })
+	rewriteFile(t, disk, newestLog(t, disk), func(b []byte) []byte { clear(b[at:]); return b })
 }
 
-// rewriteFile changes what a file holds.
-func rewriteFile(t *testing.T, disk vfs.FS, path string, change func([]byte) []byte) {
+func readFile(t *testing.T, disk vfs.FS, path string) []byte {
 	t.Helper()
 	f, err := disk.Open(path)
 	if err != nil {
@@ -182,6 +178,13 @@ func rewriteFile(t *testing.T, disk vfs.FS, path string, change func([]byte) []b
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// rewriteFile changes what a file holds.
+func rewriteFile(t *testing.T, disk vfs.FS, path string, change func([]byte) []byte) {
+	t.Helper()
+	b := readFile(t, disk, path)
 	to, err := disk.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		t.Fatal(err)
