@@ -18,14 +18,19 @@ type Visits struct {
 	Values [dimensions]string // by Dimension; empty: not known
 }
 
-// VisitParts is how many parts the links are in for the journal.
-const VisitParts = 64
+// JournalParts is how many parts the links are in for the journal.
+const JournalParts = 64
 
 // The journal holds what was counted lately, many links in a row: a link's own rows cost more, and are written once for all that came
 // meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it.
 //
-//	j part(1) number(8)    words (number of them, then each), then visits up to the end: link less the one before, hour, 2*number and 1
-//	                       for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
+//	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link less the one before, hour, 2*number and
+//	                       1 for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
+//	                       'i', the earliest time, then places in the stream up to the end: link less the one before, ms since, seq
+const (
+	journalVisits = 'v'
+	journalPlaces = 'i'
+)
 
 func journalKey(b []byte, part uint8, number uint64) []byte {
 	return appendID(append(b, kindJournal, part), number)
@@ -34,18 +39,28 @@ func journalKey(b []byte, part uint8, number uint64) []byte {
 // PutVisits writes visits, sorted by link, to the journal of a part, under a number that is not in use there.
 func (t *Tx) PutVisits(part uint8, number uint64, list []Visits) {
 	t.key = journalKey(t.key[:0], part, number)
-	t.val = appendVisits(t.val[:0], list)
+	t.val = appendVisits(append(t.val[:0], journalVisits), list)
 	t.set(t.key, t.val)
 }
 
-// DeleteVisits takes what PutVisits wrote out of the journal.
-func (t *Tx) DeleteVisits(part uint8, number uint64) {
+// PutPlaces writes places, sorted, in the same way.
+func (t *Tx) PutPlaces(part uint8, number uint64, list []Place) {
+	t.key = journalKey(t.key[:0], part, number)
+	t.val = appendPlaces(append(t.val[:0], journalPlaces), list)
+	t.set(t.key, t.val)
+}
+
+// DeleteJournal takes what was written under a number out of the journal.
+func (t *Tx) DeleteJournal(part uint8, number uint64) {
 	t.key = journalKey(t.key[:0], part, number)
 	t.delete(t.key)
 }
 
 // AddVisits adds visits to the rows of their links and to the running totals. The list is sorted, see SortVisits.
 func (t *Tx) AddVisits(list []Visits) {
+	if len(list) == 0 {
+		return
+	}
 	var totals, buckets Count
 	for len(list) > 0 {
 		n := 1
@@ -111,12 +126,12 @@ func SortVisits(list []Visits) {
 // mergeJournal moves the journal that a crash has left to the links' rows, a part at a time. Counts of a link that was deleted may come of it, too: nobody
 // sees them.
 func (s *Store) mergeJournal() error {
-	for part := range VisitParts {
+	for part := range JournalParts {
 		_, err := s.Update(func(tx *Tx) error {
-			list, err := tx.takeJournal(uint8(part))
-			if err == nil && len(list) > 0 {
-				SortVisits(list)
-				tx.AddVisits(list)
+			visits, places, err := tx.takeJournal(uint8(part))
+			if err == nil {
+				tx.AddVisits(visits)
+				tx.AddPlaces(places)
 			}
 			return err
 		})
@@ -127,21 +142,25 @@ func (s *Store) mergeJournal() error {
 	return nil
 }
 
-// takeJournal deletes the journal of a part and returns what was in it.
-func (t *Tx) takeJournal(part uint8) (list []Visits, err error) {
+// takeJournal deletes the journal of a part and returns what was in it, sorted.
+func (t *Tx) takeJournal(part uint8) (visits []Visits, places []Place, err error) {
 	err = t.scan([]byte{kindJournal, part}, nil, false, func(rest, v []byte) (bool, error) {
-		if len(rest) != 8 {
+		if len(rest) != 8 || len(v) == 0 {
 			return false, errKey
 		}
-		t.DeleteVisits(part, binary.BigEndian.Uint64(rest))
-		more, err := decodeVisits(v)
-		list = append(list, more...)
+		t.DeleteJournal(part, binary.BigEndian.Uint64(rest))
+		if v[0] == journalPlaces {
+			more, err := decodeJournalPlaces(v[1:])
+			places = append(places, more...)
+			return true, err
+		}
+		more, err := decodeVisits(v[1:])
+		visits = append(visits, more...)
 		return true, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	SortVisits(visits)
+	slices.SortFunc(places, ComparePlaces)
+	return visits, places, err
 }
 
 func appendVisits(b []byte, list []Visits) []byte {
@@ -204,6 +223,33 @@ func decodeVisits(b []byte) (list []Visits, err error) {
 	}
 	if err := c.end(); err != nil {
 		return nil, fmt.Errorf("visits: %w", err)
+	}
+	return list, nil
+}
+
+func appendPlaces(b []byte, list []Place) []byte {
+	first, link := uint64(math.MaxUint64), uint64(0)
+	for _, p := range list {
+		first = min(first, p.ID.Ms)
+	}
+	b = appendUint(b, first)
+	for _, p := range list {
+		b = appendUint(appendUint(appendUint(b, p.Link-link), p.ID.Ms-first), p.ID.Seq)
+		link = p.Link
+	}
+	return b
+}
+
+// decodeJournalPlaces reads what appendPlaces wrote. It copies b.
+func decodeJournalPlaces(b []byte) (list []Place, err error) {
+	c := cursor{rest: string(b)}
+	first, link := c.uint(), uint64(0)
+	for c.rest != "" {
+		link += c.uint()
+		list = append(list, Place{link, StreamID{first + c.uint(), c.uint()}})
+	}
+	if err := c.end(); err != nil {
+		return nil, fmt.Errorf("places: %w", err)
 	}
 	return list, nil
 }

@@ -29,7 +29,7 @@ import "encoding/binary"
 //	c id h hour(4)             an hour of clicks (count)
 //	c id d day(4)              a day of clicks, once its hours are old (count)
 //	c id m month(4)            top values of a month (top.go)
-//	j part(1) number(8)        visits that are not in the rows above yet (journal.go)
+//	j part(1) number(8)        clicks that are not in the rows above and the index yet (journal.go)
 //	m id                       visits handed out of MaxVisits (uvarint)
 //	p day(4) ...               a day of the click stream (stream.go)
 //	r id Revision(8)           a version of a link that the click stream names (stream.go)

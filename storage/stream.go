@@ -14,9 +14,9 @@ import (
 //	p day c             number of entries (count)
 //	p day c id          number of a link's entries (count)
 //	p day e ms seq      entry: flags, link, revision, words (uvarints)
-//	p day i id ms seq   (empty) the link's entries
+//	p day i id ms seq   entries of the link, under the id of the last (places.go)
 //	p day w number      word, so that an entry holds numbers only
-//	r id Revision       what the entries of one version of a link lead to; outlives days, see SweepVersions
+//	r id Revision       what a version of a link led to that is no more; outlives days, see SweepVersions
 const (
 	streamCount = 'c'
 	streamEntry = 'e'
@@ -80,7 +80,7 @@ type StreamState struct {
 type Version struct {
 	Code   string
 	Target string
-	Day    uint32 // the last day with an entry that names it
+	Day    uint32 // the last day that may have an entry that names it
 }
 
 func dayKey(b []byte, day uint32, what byte) []byte {
@@ -103,7 +103,7 @@ func versionKey(b []byte, id, revision uint64) []byte {
 	return appendID(appendID(append(b, kindVersion), id), revision)
 }
 
-// PutEntry appends an entry, which must have the greatest id so far. IndexEntry must follow in the same batch.
+// PutEntry appends an entry, which must have the greatest id so far. PutPlaces must follow in the same batch, and enter it under its link.
 func (t *Tx) PutEntry(e *Entry) {
 	day := e.ID.Day()
 	t.key = appendStreamTime(dayKey(t.key[:0], day, streamEntry), e.ID)
@@ -116,12 +116,6 @@ func (t *Tx) PutEntry(e *Entry) {
 		t.val = appendUint(t.val, n)
 	}
 	t.set(t.key, t.val)
-}
-
-// IndexEntry makes an entry one of its link's.
-func (t *Tx) IndexEntry(link uint64, id StreamID) {
-	t.key = appendStreamTime(appendID(dayKey(t.key[:0], id.Day(), streamIndex), link), id)
-	t.set(t.key, nil)
 }
 
 func decodeEntry(id StreamID, b []byte) (Entry, error) {
@@ -283,30 +277,35 @@ func (r *Reader) EachEntry(id uint64, low, high StreamID, reverse bool, fn func(
 	}
 	err := r.eachStreamDay(low.Day(), high.Day(), reverse, func(day uint32) (more bool, err error) {
 		more = true
-		prefix := dayKey(nil, day, streamEntry)
-		if id != 0 {
-			prefix = appendID(dayKey(nil, day, streamIndex), id)
+		visit := func(e Entry) bool {
+			more = fn(e)
+			return more
 		}
-		err = r.scan(prefix, streamFrom(day, low, high, reverse), reverse, func(rest, v []byte) (bool, error) {
-			if len(rest) != 8 {
-				return false, errKey
-			}
-			at := streamTime(day, rest)
-			if at.Less(low) || high.Less(at) {
-				return reverse && high.Less(at) || !reverse && at.Less(low), nil
-			}
-			e, ok, err := r.entry(at, v, id != 0)
-			if err == nil && ok { // an index row whose day was dropped meanwhile leads nowhere
-				more = fn(e)
-			}
-			return more, err
-		})
+		if id != 0 {
+			err = r.eachPlace(day, id, low, high, reverse, visit)
+		} else {
+			err = r.eachOfDay(day, low, high, reverse, visit)
+		}
 		return more, err
 	})
 	if err != nil {
 		return fmt.Errorf("scan clicks: %w", err)
 	}
 	return nil
+}
+
+func (r *Reader) eachOfDay(day uint32, low, high StreamID, reverse bool, fn func(Entry) bool) error {
+	return r.scan(dayKey(nil, day, streamEntry), streamFrom(day, low, high, reverse), reverse, func(rest, v []byte) (bool, error) {
+		if len(rest) != 8 {
+			return false, errKey
+		}
+		at := streamTime(day, rest)
+		if at.Less(low) || high.Less(at) {
+			return false, nil
+		}
+		e, err := decodeEntry(at, v)
+		return err == nil && fn(e), err
+	})
 }
 
 // streamFrom is where the scan of a day starts; nil: at its end.
@@ -318,19 +317,6 @@ func streamFrom(day uint32, low, high StreamID, reverse bool) []byte {
 		return appendStreamTime(nil, low)
 	}
 	return nil
-}
-
-// entry decodes an entry, which v is, or which an index row points to.
-func (r *Reader) entry(at StreamID, v []byte, indexed bool) (e Entry, ok bool, err error) {
-	if !indexed {
-		e, err = decodeEntry(at, v)
-		return e, err == nil, err
-	}
-	ok, err = r.find(appendStreamTime(dayKey(nil, at.Day(), streamEntry), at), func(v []byte) (err error) {
-		e, err = decodeEntry(at, v)
-		return err
-	})
-	return e, ok, err
 }
 
 // eachStreamDay visits the partitions from low to high that have something in them: one seek each.

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,9 +19,8 @@ func putDay(t testing.TB, s *Store, day uint32, entries int) {
 				id := uint64(1 + done%7)
 				at := StreamID{Ms: uint64(day)*uint64(dayMillis) + uint64(done), Seq: uint64(done % 3)}
 				tx.PutEntry(&Entry{ID: at, Link: id, Revision: 5, Referrer: 1, Agent: 2})
-				tx.IndexEntry(id, at)
 				tx.CountEntries(day, 0, 1)
-				tx.CountEntries(day, id, 1)
+				tx.AddPlaces([]Place{{id, at}})
 				done++
 			}
 			return nil
@@ -137,6 +138,76 @@ func TestSweepVersions(t *testing.T) {
 			if _, ok, err := s.Version(1+id, revision); ok != (revision == 2) || err != nil {
 				t.Fatalf("revision %d of link %d: %v, %v", revision, 1+id, ok, err)
 			}
+		}
+	}
+}
+
+// A link's entries come from rows of many, whatever the bounds, in both directions.
+func TestEntriesOfALink(t *testing.T) {
+	s := open(t, vfs.NewMem(), SyncNo)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 4))
+	var want []StreamID
+	at := StreamID{Ms: 20_000*uint64(dayMillis) - 2000}
+	for range 12 {
+		update(t, s, func(tx *Tx) error {
+			var list []Place
+			for range random.IntN(200) {
+				if at.Seq++; random.IntN(3) > 0 {
+					at = StreamID{Ms: at.Ms + random.Uint64N(5)*random.Uint64N(5), Seq: random.Uint64N(3)}
+					if len(want) > 0 && !want[len(want)-1].Less(at) {
+						at = want[len(want)-1].Next()
+					}
+				}
+				link := 7 + random.Uint64N(2)
+				tx.PutEntry(&Entry{ID: at, Link: link})
+				list = append(list, Place{link, at})
+				if link == 7 {
+					want = append(want, at)
+				} else {
+					at = at.Next()
+				}
+			}
+			slices.SortFunc(list, ComparePlaces)
+			tx.AddPlaces(list)
+			return nil
+		})
+	}
+	if n, err := s.StreamLen(7); n != int64(len(want)) || err != nil {
+		t.Errorf("length %d, %v, want %d", n, err, len(want))
+	}
+	for range 300 {
+		low, high, reverse := MinStreamID, MaxStreamID, random.IntN(2) == 0
+		if random.IntN(4) > 0 {
+			low = want[random.IntN(len(want))]
+		}
+		if random.IntN(4) > 0 {
+			high = want[random.IntN(len(want))]
+		}
+		if random.IntN(2) == 0 {
+			low = low.Next()
+		}
+		if random.IntN(2) == 0 && high != MinStreamID {
+			high = high.Prev()
+		}
+		most := 1 + random.IntN(100)
+		var got, some []StreamID
+		err := s.EachEntry(7, low, high, reverse, func(e Entry) bool {
+			got = append(got, e.ID)
+			return len(got) < most
+		})
+		for _, id := range want {
+			if !id.Less(low) && !high.Less(id) {
+				some = append(some, id)
+			}
+		}
+		if reverse {
+			slices.Reverse(some)
+		}
+		some = some[:min(most, len(some))]
+		if err != nil || !slices.Equal(got, some) {
+			t.Fatalf("from %v to %v, reverse %v, %d at most: %v, %v, want %v", low, high, reverse, most, got, err, some)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func TestKeysGolden(t *testing.T) {
 		"ban":           appendBan(nil, Ban{Since: 5, Reason: "r", Tenant: "t", Target: "https://go.dev/"}),
 		"journal":       journalKey(nil, 3, 7),
 		"visits":        appendVisits(nil, someVisits()),
+		"places":        appendPlaces(nil, []Place{{1, StreamID{5000, 3}}, {1, StreamID{5001, 0}}, {300, StreamID{4999, 1}}}),
 		"count":         appendCount(nil, count{Visits: -1, Bots: 2, Last: 1_800_000_000_000}),
 	}
 	golden(t, "testdata/keys.golden", keys)
@@ -62,6 +63,22 @@ func FuzzVisits(f *testing.F) {
 		again, err := decodeVisits(appendVisits(nil, list))
 		if err != nil || !slices.Equal(again, list) {
 			t.Fatalf("%x decodes to %+v, which comes back as %+v, %v", b, list, again, err)
+		}
+	})
+}
+
+func FuzzPlaces(f *testing.F) {
+	f.Add(appendPlaces(nil, []Place{{1, StreamID{5000, 3}}, {300, StreamID{4999, 1}}}), uint64(5000))
+	f.Fuzz(func(t *testing.T, b []byte, ms uint64) {
+		list, err := decodeJournalPlaces(b)
+		if err == nil {
+			again, err := decodeJournalPlaces(appendPlaces(nil, list))
+			if err != nil || !slices.Equal(again, list) {
+				t.Fatalf("%x decodes to %+v, which comes back as %+v, %v", b, list, again, err)
+			}
+		}
+		if ids, err := decodePlaces(StreamID{Ms: ms}, b); err == nil && len(ids) > 1+len(b)/2 {
+			t.Fatalf("%x decodes to %v", b, ids)
 		}
 	})
 }

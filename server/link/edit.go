@@ -35,6 +35,7 @@ func (c *change) retarget(old, l *storage.Link, target string) error {
 	if err := c.unplain(l); err != nil {
 		return err
 	}
+	c.keepVersion(old)
 	l.Target = target
 	l.Flags &^= storage.Reserved
 	l.Revision++
@@ -84,7 +85,15 @@ func (c *change) drop(old *storage.Link) error {
 		return err
 	}
 	c.after = append(c.after, func() { c.clicks.Forget(old.ID) }) // what is not in the store yet
+	c.keepVersion(old)
 	return c.tx.DeleteLink(old)
+}
+
+// keepVersion remembers what a version that ends led to, for the clicks in the stream that name it. A visit under way may come tomorrow.
+func (c *change) keepVersion(l *storage.Link) {
+	if !c.opts.Clicks.NoStream {
+		c.tx.PutVersion(l.ID, l.Revision, storage.Version{Code: c.codeOf(l), Target: l.Target, Day: storage.DayOf(c.now) + 1})
+	}
 }
 
 // AddTags gives a link tags and returns how many it has now; RemoveTags takes some away.

@@ -40,7 +40,23 @@ func (s *Service) Stream(key string) (Stream, bool, error) {
 }
 
 // StreamLen is the number of entries in a stream.
-func (s *Service) StreamLen(of Stream) (int64, error) { return s.reader().StreamLen(of.link) }
+func (s *Service) StreamLen(of Stream) (int64, error) {
+	if err := s.indexClicks(of); err != nil {
+		return 0, err
+	}
+	return s.reader().StreamLen(of.link)
+}
+
+// indexClicks makes a stream of a link complete, before it is read.
+func (s *Service) indexClicks(of Stream) error {
+	switch {
+	case of.link == 0:
+		return nil
+	case s.Alone():
+		return s.clicks.IndexGuarded(of.link)
+	}
+	return s.clicks.Index(of.link)
+}
 
 // StreamState says what outlives the entries of the stream of all links.
 func (s *Service) StreamState() storage.StreamState { return s.clicks.StreamState() }
@@ -49,6 +65,9 @@ func (s *Service) StreamState() storage.StreamState { return s.clicks.StreamStat
 func (s *Service) ReadStream(of Stream, low, high storage.StreamID, reverse bool, n int) ([]clicks.Click, error) {
 	if n <= 0 {
 		return nil, nil
+	}
+	if err := s.indexClicks(of); err != nil {
+		return nil, err
 	}
 	r := streamReader{Service: s, links: map[uint64]*storage.Link{}, words: map[dayWord]string{}, targets: map[linkVersion]storage.Version{}}
 	var entries []storage.Entry

@@ -28,22 +28,16 @@ type appender struct {
 	state storage.StreamState
 	last  atomic.Pointer[storage.StreamState] // as it is in the store
 
-	loaded   bool // the fields below are those of day
-	day      uint32
-	words    map[string]uint32
-	versions map[version]struct{} // that are in the store for the day
-	agents   map[*Agent]uint32    // their words
+	loaded bool // the fields below are those of day
+	day    uint32
+	words  map[string]uint32
+	agents map[*Agent]uint32 // their words
 }
 
-type version struct{ id, revision uint64 }
-
-const (
-	maxWords    = 1 << 16 // of a day; what comes then has no word
-	maxVersions = 1 << 18 // that are remembered: some 10 MiB
-)
+const maxWords = 1 << 16 // of a day; what comes then has no word
 
 // forget makes the appender read its words again.
-func (a *appender) forget() { a.loaded, a.words, a.versions, a.agents = false, nil, nil, nil }
+func (a *appender) forget() { a.loaded, a.words, a.agents = false, nil, nil }
 
 // append writes the clicks of a batch to the stream, in the order in which they came, and tells of them.
 func (c *Counter) append(b *batch) (ticket uint64, err error) {
@@ -54,10 +48,10 @@ func (c *Counter) append(b *batch) (ticket uint64, err error) {
 		c.dropped.Add(int64(len(b.records)))
 	}
 	for len(b.records) > 0 {
-		n, first, ids := len(b.records), c.stream.state, []storage.StreamID(nil)
+		n, first, places := len(b.records), c.stream.state, []storage.Place(nil)
 		if keep {
 			ticket, err = c.opts.Store.Update(func(tx *storage.Tx) (err error) {
-				ids, err = c.appendSome(tx, b.records)
+				places, err = c.appendSome(tx, b.records)
 				return err
 			})
 			if err != nil {
@@ -65,22 +59,26 @@ func (c *Counter) append(b *batch) (ticket uint64, err error) {
 				c.stream.forget()
 				return ticket, err
 			}
-			n = len(ids)
+			n = len(places)
 			state := c.stream.state
 			c.stream.last.Store(&state)
 			c.wake()
 		}
-		c.tell(b.records[:n], ids)
+		c.tell(b.records[:n], places)
 		b.records = b.records[n:]
+		if keep {
+			c.takePlaces(places)
+		}
 	}
-	return ticket, nil
+	t, err := c.mergeLarge()
+	return max(t, ticket), err
 }
 
-// appendSome appends as many clicks as fit into a batch and returns their ids.
-func (c *Counter) appendSome(tx *storage.Tx, records []record) (ids []storage.StreamID, err error) {
+// appendSome appends as many clicks as fit into a batch and returns where they stand.
+func (c *Counter) appendSome(tx *storage.Tx, records []record) (places []storage.Place, err error) {
 	a := &c.stream
 	perDay := map[uint32]int64{}
-	links := make([]placed, 0, len(records))
+	places = make([]storage.Place, 0, len(records))
 	for i := range records {
 		if tx.Size() >= batchBytes {
 			break
@@ -93,44 +91,20 @@ func (c *Counter) appendSome(tx *storage.Tx, records []record) (ids []storage.St
 				return nil, err
 			}
 		}
-		a.putVersion(tx, r)
 		tx.PutEntry(&storage.Entry{
 			ID: id, Link: r.id, Revision: r.revision, Bot: r.bot, Agent: a.agent(tx, r.agent),
 			Referrer: a.word(tx, textOf(r.referrer)), Country: a.word(tx, countryName(r.country)),
 		})
-		ids = append(ids, id)
-		links = append(links, placed{r.id, id})
+		places = append(places, storage.Place{Link: r.id, ID: id})
 		perDay[day]++
 	}
 	for day, n := range perDay {
 		tx.CountEntries(day, 0, n)
 	}
-	indexLinks(tx, links)
-	a.state.Added += uint64(len(ids))
+	putPlaces(tx, c.journaled+1, places)
+	a.state.Added += uint64(len(places))
 	tx.SetStreamState(a.state)
-	return ids, nil
-}
-
-// placed is where a click of a link stands in the stream.
-type placed struct {
-	link uint64
-	id   storage.StreamID
-}
-
-// indexLinks enters clicks under their links, those of one link in a row: the store takes neighbours cheaply.
-func indexLinks(tx *storage.Tx, list []placed) {
-	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.link, b.link) })
-	for i, n := 0, int64(0); i < len(list); i++ {
-		p := list[i]
-		n++
-		if i+1 == len(list) || list[i+1].link != p.link || list[i+1].id.Day() != p.id.Day() {
-			tx.CountEntries(p.id.Day(), p.link, n)
-			n = 0
-		}
-	}
-	for _, p := range list {
-		tx.IndexEntry(p.link, p.id)
-	}
+	return places, nil
 }
 
 // nextID gives the id of a click: its time, or that of the last one when the clock went back.
@@ -154,7 +128,7 @@ func (a *appender) load(store Store, day uint32) error {
 	if err != nil {
 		return err
 	}
-	a.loaded, a.day, a.words, a.versions, a.agents = true, day, words, map[version]struct{}{}, map[*Agent]uint32{}
+	a.loaded, a.day, a.words, a.agents = true, day, words, map[*Agent]uint32{}
 	return nil
 }
 
@@ -185,19 +159,6 @@ func (a *appender) agent(tx *storage.Tx, agent *Agent) uint32 {
 	return n
 }
 
-// putVersion stores what a link leads to, once a day and version.
-func (a *appender) putVersion(tx *storage.Tx, r *record) {
-	v := version{r.id, r.revision}
-	if _, known := a.versions[v]; known {
-		return
-	}
-	if len(a.versions) >= maxVersions {
-		clear(a.versions)
-	}
-	a.versions[v] = struct{}{}
-	tx.PutVersion(r.id, r.revision, storage.Version{Code: r.code, Target: r.target, Day: a.day})
-}
-
 func textOf(s *string) string {
 	if s == nil {
 		return ""
@@ -218,8 +179,8 @@ func ParseAgent(word string) (a Agent) {
 	return a
 }
 
-// tell calls OnClick. ids is empty when no stream is kept.
-func (c *Counter) tell(records []record, ids []storage.StreamID) {
+// tell calls OnClick. places is empty when no stream is kept.
+func (c *Counter) tell(records []record, places []storage.Place) {
 	if !c.opts.Listening() {
 		return
 	}
@@ -227,8 +188,8 @@ func (c *Counter) tell(records []record, ids []storage.StreamID) {
 		r := &records[i]
 		click := Click{At: r.at, Code: r.code, Target: r.target, Tenant: r.tenant, Referrer: textOf(r.referrer), Country: countryName(r.country), Agent: *r.agent}
 		click.Bot = r.bot
-		if len(ids) > 0 {
-			click.ID = ids[i]
+		if len(places) > 0 {
+			click.ID = places[i].ID
 		}
 		c.opts.OnClick(&click)
 	}
@@ -272,6 +233,9 @@ func (c *Counter) dropDays(before time.Time) error {
 func (c *Counter) dropGuarded(limit uint32) error {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
+	if _, err := c.mergeAll(); err != nil { // else it would bring a dropped day's index back
+		return err
+	}
 	state := c.stream.state
 	last := storage.StreamID{Ms: uint64(limit)*uint64(24*hour) - 1, Seq: math.MaxUint32}
 	if last.Less(state.Last) {

@@ -140,7 +140,7 @@ type Counter struct {
 
 	flushing  sync.Mutex // one flush at a time; guards the fields below. Taken after Guard
 	failed    *batch     // what the last flush could not write
-	parts     [storage.VisitParts]part
+	parts     [storage.JournalParts]part
 	turn      int    // the part that was merged last
 	journaled uint64 // the last number in the journal
 	stream    appender

@@ -44,6 +44,21 @@ func (c *Counter) MergeGuarded(id uint64) error {
 	return err
 }
 
+// Index brings the stream of a link up to date with the stream of all links. Nothing is flushed, so nobody who waits for clicks wakes of it.
+func (c *Counter) Index(id uint64) error {
+	c.opts.Guard.Lock()
+	defer c.opts.Guard.Unlock()
+	return c.IndexGuarded(id)
+}
+
+// IndexGuarded is Index for a caller that holds Guard, or keeps out everybody who does.
+func (c *Counter) IndexGuarded(id uint64) error {
+	c.flushing.Lock()
+	defer c.flushing.Unlock()
+	_, err := c.merge(partOf(id))
+	return err
+}
+
 // Sync flushes, merges the part whose turn it is, and waits until it is durable.
 func (c *Counter) Sync() error { return c.syncAfter(c.mergeNext) }
 
@@ -174,7 +189,7 @@ func (c *Counter) Clear() {
 	defer c.flushing.Unlock()
 	c.take()
 	c.failed = nil
-	c.parts = [storage.VisitParts]part{}
+	c.parts = [storage.JournalParts]part{}
 	c.takeGone()
 	c.mu.Lock()
 	c.now = newBatch(&batch{}) // take leaves an empty one
