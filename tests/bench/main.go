@@ -26,7 +26,11 @@ var (
 
 func main() {
 	flag.Parse()
-	if err := run(); err != nil {
+	task := run
+	if *guessPort != 0 {
+		task = guessAll
+	}
+	if err := task(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
