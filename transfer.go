@@ -82,12 +82,27 @@ func (s *settings) importInto(ctx context.Context, from io.Reader, o transfer.Im
 		sum, err = transfer.Import(ctx, store, s.LinkOptions(), from, o)
 		return err
 	}
-	options := s.storeOptions()
-	options.MustExist = false
+	options := s.importOptions()
 	if _, statErr := os.Stat(s.Dir); s.dryRun && os.IsNotExist(statErr) {
 		options.FS = storage.NewMemFS()
 	}
 	return sum, withStore(options, run)
+}
+
+// What an import writes needs no cache, and few of its rows are read again: it fills a small one, so that its memory does not grow with the lines.
+const (
+	importCacheBytes    = 24 << 20
+	importMemtableBytes = 4 << 20
+)
+
+// importOptions are those of the store that an import makes or goes on with. It takes what it needs of --cache-bytes.
+func (s *settings) importOptions() storage.Options {
+	o := s.storeOptions()
+	o.MustExist = false
+	if o.CacheBytes > importCacheBytes {
+		o.CacheBytes, o.MemtableBytes = importCacheBytes, importMemtableBytes
+	}
+	return o
 }
 
 func openInput(name string) (file *os.File, size int64, err error) {

@@ -180,3 +180,26 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Errorf("a bar where there is no terminal: %q", got.stderr)
 	}
 }
+
+// However much --cache-bytes allows, an import takes no more than it needs, and never more than is allowed.
+func TestImportTakesASmallCache(t *testing.T) {
+	t.Parallel()
+	csv := file(t, 0o600, "url\nhttps://example.com/1\n")
+	for allowed, want := range map[string]string{"256MiB": "cache_size=25165824 mem_table_size=4194304", "8MiB": "cache_size=8388608 mem_table_size=524288"} {
+		dir := filepath.Join(t.TempDir(), "data")
+		curtOK(t, "import", "--dir", dir, "--cache-bytes", allowed, "--format", "csv", csv)
+		files, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Fields(want) {
+			if !strings.Contains(string(text), "  "+line+"\n") {
+				t.Errorf("--cache-bytes %s: no %s in %s", allowed, line, text)
+			}
+		}
+	}
+}

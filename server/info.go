@@ -200,6 +200,8 @@ func (s *Server) infoCurt(b *strings.Builder) {
 	line(b, "curt_cache_misses", cache.Misses)
 	line(b, "curt_store_reads", st.StoreReads)
 	line(b, "curt_block_reads", st.CacheMisses)
+	line(b, "curt_block_cache_bytes", st.CacheBytes)
+	line(b, "curt_filter_bytes", s.links.FilterBytes())
 	line(b, "curt_fsyncs", st.Fsyncs)
 	line(b, "curt_disk_low", truth(s.store.DiskLow()))
 	line(b, "curt_store_stalled", truth(st.Stalled))

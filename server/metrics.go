@@ -53,6 +53,8 @@ func (m *metrics) figures() []figure {
 		counter("fsyncs_total", "Syncs of the log.", func(s *snapshot) float64 { return float64(s.store.Fsyncs) }),
 		counter("cache_hits_total", "Look-ups that found their link in memory.", func(s *snapshot) float64 { return float64(s.cache.Hits) }),
 		counter("cache_misses_total", "Look-ups that did not.", func(s *snapshot) float64 { return float64(s.cache.Misses) }),
+		gauge("block_cache_bytes", "Memory of the store's blocks; --cache-bytes is its limit.", func(s *snapshot) float64 { return float64(s.store.CacheBytes) }),
+		gauge("filter_bytes", "Memory of the filters over names, dedup keys and banned targets.", func(*snapshot) float64 { return float64(m.links.FilterBytes()) }),
 		counter("random_retries_total", "Random and hash codes that were taken.", func(s *snapshot) float64 { return float64(m.links.Retries()) }),
 		counter("expired_total", "Links announced as expired.", func(s *snapshot) float64 { return float64(m.links.Expirations()) }),
 		gauge("resp_connections", "RESP connections.", func(s *snapshot) float64 { return float64(m.resp.Count()) }),

@@ -24,14 +24,14 @@ const (
 )
 
 // memtableBytes lets memtables have at most a quarter of the cache they are taken from.
-func memtableBytes(cache int64) uint64 { return uint64(min(cache/(4*memtables), maxMemtableBytes)) }
+func memtableBytes(cache int64) int64 { return min(cache/(4*memtables), maxMemtableBytes) }
 
 // pebbleOptions are the settings for many small records that are read one by one.
 func pebbleOptions(o Options, w *watch) *pebble.Options {
 	p := &pebble.Options{
 		FormatMajorVersion:          pebble.FormatValueSeparation, // raising it is one-way: see formatVersion
 		CacheSize:                   o.CacheBytes,
-		MemTableSize:                memtableBytes(o.CacheBytes),
+		MemTableSize:                uint64(o.MemtableBytes),
 		MemTableStopWritesThreshold: memtables,
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       24,

@@ -20,7 +20,7 @@ func TestSmallCacheHasRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := memtables * int64(memtableBytes(o.CacheBytes)); all > o.CacheBytes/4 || all < 1<<20 {
+		if all := memtables * o.MemtableBytes; all > o.CacheBytes/4 || all < 1<<20 {
 			t.Errorf("cache %d: memtables take %d of %d", cache, all, o.CacheBytes)
 		}
 	}

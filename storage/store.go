@@ -45,14 +45,15 @@ const DefaultOpenFiles = 4096
 
 // Options configure Open. Only Dir is needed.
 type Options struct {
-	Dir        string           // the data folder; created for its owner only
-	FS         vfs.FS           // nil: the disk
-	CacheBytes int64            // block cache, memtables come out of it; 0: 256 MiB, less than 8 MiB: 8 MiB
-	OpenFiles  int              // tables kept open; 0: DefaultOpenFiles
-	Sync       SyncMode         // "": always
-	Logger     *slog.Logger     // nil: discard
-	Now        func() time.Time // nil: time.Now
-	MustExist  bool             // Open makes no store: ErrNoStore
+	Dir           string           // the data folder; created for its owner only
+	FS            vfs.FS           // nil: the disk
+	CacheBytes    int64            // block cache, memtables come out of it; 0: 256 MiB, less than 8 MiB: 8 MiB
+	MemtableBytes int64            // of each of the 4 tables that collect what is written; 0: a sixteenth of CacheBytes, at most 16 MiB
+	OpenFiles     int              // tables kept open; 0: DefaultOpenFiles
+	Sync          SyncMode         // "": always
+	Logger        *slog.Logger     // nil: discard
+	Now           func() time.Time // nil: time.Now
+	MustExist     bool             // Open makes no store: ErrNoStore
 
 	// Fatal is called when the log can't be written: what was applied may never become durable. It must not
 	// return; if it does, the goroutine that called it blocks for ever. nil: log the error and os.Exit(1).
@@ -77,6 +78,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.CacheBytes = defaultCacheBytes
 	}
 	o.CacheBytes = max(o.CacheBytes, minCacheBytes)
+	if o.MemtableBytes == 0 {
+		o.MemtableBytes = memtableBytes(o.CacheBytes)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

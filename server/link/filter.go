@@ -62,7 +62,10 @@ func (f *bloom) full() bool { return f.keys.Load() > f.limit && f.limit < filter
 type filterPair struct{ now, next *bloom }
 
 // filter answers for all keys of a kind, through rebuilds. Until the first filter is built every answer is "maybe".
-type filter struct{ pair atomic.Pointer[filterPair] }
+type filter struct {
+	pair atomic.Pointer[filterPair]
+	room int64 // how many keys any but the first is made for, at least
+}
 
 func (f *filter) maybe(key []byte) bool {
 	p := f.pair.Load()
@@ -96,7 +99,7 @@ func (f *filter) rebuild(ctx context.Context, keys int64, barrier func(), each f
 		old = &filterPair{}
 	}
 	if old.now != nil {
-		keys = max(keys, old.now.keys.Load())
+		keys = max(keys, old.now.keys.Load(), f.room/2)
 	}
 	next := newBloom(keys)
 	f.pair.Store(&filterPair{now: old.now, next: next})
@@ -115,3 +118,15 @@ func (f *filter) rebuild(ctx context.Context, keys int64, barrier func(), each f
 
 // ready reports that the first filter is built.
 func (f *filter) ready() bool { p := f.pair.Load(); return p != nil && p.now != nil }
+
+// size is the memory of the filter, and of the next one while it is being built, in bytes.
+func (f *filter) size() (n int64) {
+	if p := f.pair.Load(); p != nil {
+		for _, b := range []*bloom{p.now, p.next} {
+			if b != nil {
+				n += int64(len(b.blocks)) * wordsPerBlock * 8
+			}
+		}
+	}
+	return n
+}

@@ -71,3 +71,37 @@ func TestFilterWithFewKeys(t *testing.T) {
 		t.Errorf("%d of a million strangers may be keys", wrong)
 	}
 }
+
+// With room given a filter grows to it in one step, and past it as any other.
+func TestFilterRoom(t *testing.T) {
+	const room = 8 * filterMinKeys
+	f := filter{room: room}
+	stored := 0
+	build := func() {
+		t.Helper()
+		err := f.rebuild(context.Background(), 0, func() {}, func(add func(string) bool) error {
+			for i := range stored {
+				add(fmt.Sprint(i))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill := func() {
+		for ; !f.full(); stored++ {
+			f.add(fmt.Sprint(stored))
+		}
+	}
+	build()
+	for i, want := range []int{filterMinKeys, room, 2 * (room + 1)} {
+		if bytes := int64(want) * filterBitsPerKey / 8; f.size() < bytes || f.size() > bytes+64 {
+			t.Errorf("filter %d takes %d bytes, want %d", i, f.size(), bytes)
+		}
+		if fill(); stored != want+1 {
+			t.Errorf("filter %d is full with %d keys, want %d", i, stored, want+1)
+		}
+		build()
+	}
+}

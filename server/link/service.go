@@ -32,7 +32,10 @@ type Options struct {
 	Retention    time.Duration // how long an ended link is kept; 0: 30 days
 	NeverBan     []string      // hosts that no host ban covers, with all below them
 	CacheBytes   int64         // memory for links that are read often; 0: 64 MiB
-	Clicks       ClickOptions
+	// FilterRoom is for how many keys a filter is made when the first has no room for more, 10 bits each: until it holds them it takes no more
+	// memory, and no scan of the store to fill a larger one. 0, and from there on: each has room for twice the keys that are there.
+	FilterRoom int64
+	Clicks     ClickOptions
 	// OnChange is told of every change once it is visible, under the locks of those who made it: nobody else changes the
 	// same texts before it returns. It must return at once and not call the service to change anything. nil: nobody listens.
 	OnChange func(Changes)
@@ -123,6 +126,7 @@ func Open(store *storage.Store, o Options) (*Service, error) {
 	}
 	e := &engine{store: store, opts: o, now: o.Now, log: o.Logger, codes: codes, words: newWordList(o.BlockedWords), refill: make(chan struct{}, 1)}
 	e.rate.perSecond = o.MaxRate
+	e.names.room, e.hints.room = o.FilterRoom, o.FilterRoom
 	e.retention = cmp.Or(o.Retention, defaultRetention)
 	if e.hosts, err = loadHostBans(store, o.NeverBan); err != nil {
 		return nil, fmt.Errorf("load host bans: %w", err)
@@ -199,6 +203,9 @@ func (s *Service) Count() (int64, error) {
 	}
 	return s.reader().TenantLinks(s.tenant)
 }
+
+// FilterBytes is the memory that the filters over names, dedup keys and banned targets take.
+func (s *Service) FilterBytes() int64 { return s.names.size() + s.hints.size() + s.bans.size() }
 
 // FilterReady reports that look-ups of unknown names are answered from memory.
 func (s *Service) FilterReady() bool { return s.names.ready() }

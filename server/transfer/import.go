@@ -57,6 +57,7 @@ func Import(ctx context.Context, store *storage.Store, links link.Options, r io.
 		}
 		notAdopted = err
 	}
+	links.FilterRoom = importRoom
 	service, err := link.Open(store, links)
 	if err != nil {
 		return Summary{}, err
@@ -66,6 +67,9 @@ func Import(ctx context.Context, store *storage.Store, links link.Options, r io.
 	sum.NotAdopted = notAdopted
 	return sum, err
 }
+
+// importRoom is how many names, or dedup keys, an import brings in without a larger filter: one for 16 million takes 20 MiB.
+const importRoom = 1 << 24
 
 // sink is where rows go.
 type sink interface {
