@@ -24,8 +24,7 @@ const JournalParts = 64
 // The journal holds what was counted lately, many links in a row: a link's own rows cost more, and are written once for all that came
 // meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it.
 //
-//	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link less the one before, hour, 2*number and
-//	                       1 for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
+//	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link, hour, 2*number and 1 for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
 //	                       'i', the earliest time, then places in the stream up to the end: link less the one before, ms since, seq
 const (
 	journalVisits = 'v'
@@ -36,7 +35,7 @@ func journalKey(b []byte, part uint8, number uint64) []byte {
 	return appendID(append(b, kindJournal, part), number)
 }
 
-// PutVisits writes visits, sorted by link, to the journal of a part, under a number that is not in use there.
+// PutVisits writes visits to the journal of a part, under a number that is not in use there.
 func (t *Tx) PutVisits(part uint8, number uint64, list []Visits) {
 	t.key = journalKey(t.key[:0], part, number)
 	t.val = appendVisits(append(t.val[:0], journalVisits), list)
@@ -178,10 +177,9 @@ func appendVisits(b []byte, list []Visits) []byte {
 	for _, w := range words {
 		b = appendText(b, w)
 	}
-	link := uint64(0)
 	for i := range list {
 		v := &list[i]
-		b = appendUint(b, v.Link-link)
+		b = appendUint(b, v.Link)
 		b = appendUint(b, uint64(v.Hour/hourMillis))
 		b = appendUint(b, uint64(v.Number)<<1|uint64(b2i(v.Bots)))
 		if v.Last == 0 {
@@ -192,7 +190,6 @@ func appendVisits(b []byte, list []Visits) []byte {
 		for _, w := range v.Values {
 			b = appendUint(b, numbers[w])
 		}
-		link = v.Link
 	}
 	return b
 }
@@ -207,10 +204,8 @@ func decodeVisits(b []byte) (list []Visits, err error) {
 			break
 		}
 	}
-	link := uint64(0)
 	for c.rest != "" {
-		link += c.uint()
-		v := Visits{Link: link, Hour: int64(c.upTo(math.MaxUint32)) * hourMillis}
+		v := Visits{Link: c.uint(), Hour: int64(c.upTo(math.MaxUint32)) * hourMillis}
 		n := c.uint()
 		v.Number, v.Bots = int64(n>>1), n&1 != 0
 		if last := c.upTo(uint64(hourMillis)); last != 0 {

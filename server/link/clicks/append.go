@@ -39,19 +39,19 @@ const maxWords = 1 << 16 // of a day; what comes then has no word
 // forget makes the appender read its words again.
 func (a *appender) forget() { a.loaded, a.words, a.agents = false, nil, nil }
 
-// append writes the clicks of a batch to the stream, in the order in which they came, and tells of them.
-func (c *Counter) append(b *batch) (ticket uint64, err error) {
-	slices.SortFunc(b.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.at, b.at)) })
+// append writes the clicks that wait for it to the stream, in the order in which they came, and tells of them.
+func (c *Counter) append() (ticket uint64, err error) {
+	slices.SortFunc(c.waiting, func(a, b record) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.at, b.at)) })
 	keep := !c.opts.NoStream
 	if keep && c.opts.Store.DiskLow() {
 		keep = false
-		c.dropped.Add(int64(len(b.records)))
+		c.dropped.Add(int64(len(c.waiting)))
 	}
-	for len(b.records) > 0 {
-		n, first, places := len(b.records), c.stream.state, []storage.Place(nil)
+	for len(c.waiting) > 0 {
+		n, first, places := len(c.waiting), c.stream.state, []storage.Place(nil)
 		if keep {
 			ticket, err = c.opts.Store.Update(func(tx *storage.Tx) (err error) {
-				places, err = c.appendSome(tx, b.records)
+				places, err = c.appendSome(tx, c.waiting)
 				return err
 			})
 			if err != nil {
@@ -64,14 +64,13 @@ func (c *Counter) append(b *batch) (ticket uint64, err error) {
 			c.stream.last.Store(&state)
 			c.wake()
 		}
-		c.tell(b.records[:n], places)
-		b.records = b.records[n:]
+		c.tell(c.waiting[:n], places)
+		c.waiting = c.waiting[n:]
 		if keep {
 			c.takePlaces(places)
 		}
 	}
-	t, err := c.mergeLarge()
-	return max(t, ticket), err
+	return ticket, nil
 }
 
 // appendSome appends as many clicks as fit into a batch and returns where they stand.

@@ -3,8 +3,6 @@ package clicks
 import (
 	"bytes"
 	"time"
-
-	"curt/storage"
 )
 
 // combo is what equal visits have in common.
@@ -15,13 +13,6 @@ type combo struct {
 	referrer *string // host; nil: none
 	country  [2]byte // zero: not known
 	bot      bool
-}
-
-// row counts equal visits.
-type row struct {
-	combo
-	n    int64
-	last int64
 }
 
 // record is one click on its way to the stream.
@@ -37,49 +28,13 @@ type record struct {
 	bot          bool
 }
 
-// tally counts visits, equal ones together.
-type tally struct {
-	index map[combo]int32 // into rows
-	rows  []row
-}
-
-func (t *tally) add(k combo, n, last int64) {
-	i, ok := t.index[k]
-	if !ok {
-		i = int32(len(t.rows))
-		t.index[k] = i
-		t.rows = append(t.rows, row{combo: k})
-	}
-	r := &t.rows[i]
-	r.n += n
-	r.last = max(r.last, last)
-}
-
-// batch is what was counted between two flushes.
-type batch struct {
-	tally
-	records []record
-}
-
-// newBatch makes a batch with room for about as many rows and records as another had, unless these were unusually many.
-func newBatch(like *batch) *batch {
-	const usual = 1 << 15
-	rows := min(len(like.index), usual)
-	return &batch{
-		tally:   tally{index: make(map[combo]int32, rows), rows: make([]row, 0, rows)},
-		records: make([]record, 0, min(len(like.records), usual)),
-	}
-}
-
-func (b *batch) empty() bool { return len(b.rows)+len(b.records) == 0 }
-
 const (
 	hour       = int64(time.Hour / time.Millisecond)
 	maxRows    = 1 << 20 // kinds of visits while the store takes nothing; beyond, referrer, agent and country are not told apart
 	maxRecords = 1 << 20 // clicks that wait for the stream; beyond, they are dropped from it
 )
 
-// collect empties the buffers into the batch.
+// collect empties the buffers and counts what was in them.
 func (c *Counter) collect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,74 +70,50 @@ func (c *Counter) count(events []event, text []byte, wanted bool) {
 		if wanted {
 			c.record(e, &k)
 		}
-		if k.bot || len(c.now.rows) >= maxRows { // nobody asks where programs come from
+		if k.bot || c.kinds >= maxRows { // nobody asks where programs come from
 			k.agent, k.referrer, k.country = nil, nil, [2]byte{}
 		}
 		last := e.at
 		if k.bot {
 			last = 0
 		}
-		c.now.add(k, 1, last)
+		p := &c.parts[partOf(k.id)]
+		c.kinds -= len(p.rows)
+		p.add(k, 1, last)
+		c.kinds += len(p.rows)
 		c.counted.Add(1)
 	}
 }
 
 func (c *Counter) record(e *event, k *combo) {
-	if len(c.now.records) >= maxRecords {
+	if len(c.records) >= maxRecords {
 		c.dropped.Add(1)
 		return
 	}
-	c.now.records = append(c.now.records, record{e.at, e.order, e.id, e.revision, e.code, e.target, e.tenant, k.agent, k.referrer, k.country, k.bot})
+	c.records = append(c.records, record{e.at, e.order, e.id, e.revision, e.code, e.target, e.tenant, k.agent, k.referrer, k.country, k.bot})
 }
 
-// take collects what is there and starts a new batch. Clicks that come while it goes from buffer to buffer wait for the next one: else
-// one could overtake another that came before it.
-func (c *Counter) take() *batch {
+// take collects what is there, and hands over the clicks that are to go into the stream. Those that come while it goes from buffer to buffer
+// wait for the next time: else one could overtake another that came before it.
+func (c *Counter) take() []record {
 	last := c.came.Load()
 	c.collect()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := c.now
-	if b.empty() {
-		return b
-	}
-	c.now = newBatch(b)
-	early := b.records[:0]
-	for _, r := range b.records {
+	const usual = 1 << 15 // that room is made for in advance
+	records := c.records
+	early := records[:0]
+	c.records = make([]record, 0, min(len(records), usual))
+	for _, r := range records {
 		if r.order > last {
-			c.now.records = append(c.now.records, r)
+			c.records = append(c.records, r)
 		} else {
 			early = append(early, r)
 		}
 	}
-	b.records = early
 	c.words.trim()
 	c.agents.refill()
-	return b
-}
-
-// visits is a row as the store takes it.
-func (r *row) visits() storage.Visits {
-	v := storage.Visits{Link: r.id, Hour: r.hour, Number: r.n, Bots: r.bot, Last: r.last}
-	switch {
-	case r.bot:
-	case r.agent == nil:
-		for _, d := range []storage.Dimension{storage.Referrer, storage.Browser, storage.OS, storage.Device} {
-			v.Values[d] = storage.OtherValue
-		}
-	default:
-		v.Values[storage.Referrer] = r.referrerName()
-		v.Values[storage.Country] = countryName(r.country)
-		v.Values[storage.Browser], v.Values[storage.OS], v.Values[storage.Device] = r.agent.Browser, r.agent.OS, r.agent.Device
-	}
-	return v
-}
-
-func (k *combo) referrerName() string {
-	if k.referrer == nil {
-		return "direct"
-	}
-	return *k.referrer
+	return early
 }
 
 // interner keeps one copy of each referring host.

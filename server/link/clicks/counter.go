@@ -139,18 +139,19 @@ type Counter struct {
 	changed atomic.Pointer[chan struct{}] // closed and replaced when clicks are appended
 
 	flushing  sync.Mutex // one flush at a time; guards the fields below. Taken after Guard
-	failed    *batch     // what the last flush could not write
-	parts     [storage.JournalParts]part
-	turn      int    // the part that was merged last
-	journaled uint64 // the last number in the journal
+	waiting   []record   // clicks that the last flush could not write
+	turn      int        // the part that was merged last
+	journaled uint64     // the last number in the journal
 	stream    appender
 
-	mu      sync.Mutex // guards the fields below. Taken after flushing
-	now     *batch     // what was collected since the last flush
-	spare   buffer     // swapped with each buffer in turn
+	mu      sync.Mutex                 // guards the fields below. Taken after flushing
+	parts   [storage.JournalParts]part // what was counted; each says who guards it
+	kinds   int                        // rows of all parts
+	records []record                   // clicks on their way to the stream
+	spare   buffer                     // swapped with each buffer in turn
 	words   interner
 	gone    []uint64     // links that were deleted
-	counted atomic.Int64 // visits and bots in now and failed
+	counted atomic.Int64 // visits and bots that are not in the store
 	dropped atomic.Int64 // clicks that the stream had no room for
 
 	stop chan struct{}
@@ -167,7 +168,7 @@ func Open(o Options) (*Counter, error) {
 	for n < 4*runtime.GOMAXPROCS(0) {
 		n *= 2
 	}
-	c := &Counter{opts: o, agents: newAgents(), buffers: make([]buffer, n), kick: make(chan struct{}, 1), now: newBatch(&batch{}), stop: make(chan struct{})}
+	c := &Counter{opts: o, agents: newAgents(), buffers: make([]buffer, n), kick: make(chan struct{}, 1), stop: make(chan struct{})}
 	changed := make(chan struct{})
 	c.changed.Store(&changed)
 	if o.CountOnce > 0 {

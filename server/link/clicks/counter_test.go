@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -300,6 +301,7 @@ func TestCrashesBetweenMerges(t *testing.T) {
 		}
 		synced = sums.Visits + sums.Bots
 		b.everyLink(links, sums)
+		b.everyEntry(links)
 		b.stop()
 	}
 }
@@ -325,6 +327,21 @@ func (b *bench) everyLink(links uint64, sums storage.Count) {
 	}
 	if all.Visits != sums.Visits || all.Bots != sums.Bots || hosts != sums.Visits {
 		b.Errorf("the links have %+v and %d of people's referrers, in all it should be %+v", all, hosts, sums)
+	}
+}
+
+// everyEntry fails the test unless each entry of the stream is one of its link's, in the same order, once the store alone is asked.
+func (b *bench) everyEntry(links uint64) {
+	b.Helper()
+	of := map[uint64][]storage.Entry{}
+	for _, e := range b.entries(0) {
+		of[e.Link] = append(of[e.Link], e)
+	}
+	for id := uint64(1); id <= links; id++ {
+		n, err := b.store.StreamLen(id)
+		if list := b.entries(id); err != nil || n != int64(len(list)) || !slices.Equal(list, of[id]) {
+			b.Errorf("link %d has %d entries and counts %d, %v; the stream has %d", id, len(list), n, err, len(of[id]))
+		}
 	}
 }
 

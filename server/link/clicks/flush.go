@@ -1,9 +1,7 @@
 package clicks
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	"curt/storage"
@@ -79,20 +77,20 @@ func (c *Counter) syncAfter(merge func() (uint64, error)) error {
 
 // flush writes what failed before, then what is new. c.flushing is held.
 func (c *Counter) flush() (ticket uint64, err error) {
-	if c.failed != nil {
-		if ticket, err = c.write(c.failed); err != nil {
+	if len(c.waiting) > 0 {
+		if ticket, err = c.append(); err != nil {
 			return ticket, err
 		}
-		c.failed = nil
 	}
 	gone := c.takeGone()
-	b := c.take()
-	if !b.empty() {
-		if ticket, err = c.write(b); err != nil {
-			c.failed = b
-			c.Forget(gone...)
-			return ticket, err
-		}
+	c.waiting = c.take()
+	ticket, err = c.journal()
+	if err == nil && len(c.waiting) > 0 {
+		ticket, err = c.append()
+	}
+	if err != nil {
+		c.Forget(gone...)
+		return ticket, err
 	}
 	return c.bury(gone, ticket)
 }
@@ -166,34 +164,15 @@ func (c *Counter) HoldMerged(id uint64) error {
 	return err
 }
 
-// write puts the rows of a batch into the journal and appends its clicks. What was written is gone from it, also when the rest fails.
-func (c *Counter) write(b *batch) (ticket uint64, err error) {
-	slices.SortFunc(b.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(partOf(a.id), partOf(b.id)), cmp.Compare(a.id, b.id))
-	})
-	for len(b.rows) > 0 {
-		if ticket, err = c.journal(b); err != nil {
-			return ticket, err
-		}
-	}
-	if len(b.records) == 0 {
-		return ticket, nil
-	}
-	t, err := c.append(b)
-	return max(t, ticket), err
-}
-
 // Clear forgets everything that was counted and is not in the store. The caller keeps out everybody who takes Guard.
 func (c *Counter) Clear() {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
 	c.take()
-	c.failed = nil
-	c.parts = [storage.JournalParts]part{}
 	c.takeGone()
 	c.mu.Lock()
-	c.now = newBatch(&batch{}) // take leaves an empty one
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	c.waiting, c.records, c.parts, c.kinds = nil, nil, [storage.JournalParts]part{}, 0
 	c.counted.Store(0)
 	c.stream.forget()
 }

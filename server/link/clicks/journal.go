@@ -6,66 +6,47 @@ import (
 	"curt/storage"
 )
 
-// part is what the store's journal holds of some of the links, in memory. It is merged into their rows when its turn comes, when somebody
-// wants to read one of them, and when it gets large: the more visits to a link are merged at once, the less each costs.
-type part struct {
-	tally                   // visits
-	places  []storage.Place // in the stream, oldest first
-	numbers []uint64        // under which all this is in the journal
-}
-
-const (
-	partRows   = 1 << 12 // of a part, about
-	partPlaces = 1 << 14
-)
-
-// partOf says in which part a link is. Ids may well end in the same bits.
-func partOf(id uint64) int { return int(id * 0x9E3779B97F4A7C15 >> 32 % storage.JournalParts) }
-
-// journal writes rows of a batch, which are sorted by part: as many as fit into a batch of the store.
-func (c *Counter) journal(b *batch) (ticket uint64, err error) {
-	number, n := c.journaled+1, 0
-	ticket, err = c.opts.Store.Update(func(tx *storage.Tx) error {
-		n = putRows(tx, number, b.rows)
-		return nil
-	})
-	if err != nil {
-		return ticket, err
-	}
-	c.journaled = number
-	for i := range b.rows[:n] {
-		r := &b.rows[i]
-		c.parts[partOf(r.id)].take(number, r)
-		c.counted.Add(-r.n)
-	}
-	b.rows = b.rows[n:]
-	t, err := c.mergeLarge()
-	return max(t, ticket), err
-}
-
-// putRows writes rows of whole parts, at most about batchBytes, and returns how many.
-func putRows(tx *storage.Tx, number uint64, rows []row) (n int) {
-	var list []storage.Visits
-	for n < len(rows) && tx.Size() < batchBytes {
-		at := partOf(rows[n].id)
-		list = list[:0]
-		for ; n < len(rows) && partOf(rows[n].id) == at; n++ {
-			list = append(list, rows[n].visits())
+// journal writes what was counted into the journal. Nobody who visits waits for the store meanwhile.
+func (c *Counter) journal() (ticket uint64, err error) {
+	for from := 0; from < len(c.parts); {
+		number := c.journaled + 1
+		var lists [][]storage.Visits // of the parts from from on
+		t, err := c.opts.Store.Update(func(tx *storage.Tx) error {
+			lists = c.putVisits(tx, from, number)
+			return nil
+		})
+		if err != nil {
+			return ticket, err
 		}
-		tx.PutVisits(uint8(at), number, list)
+		ticket, c.journaled = t, number
+		c.mu.Lock()
+		for i, list := range lists {
+			if len(list) > 0 {
+				c.counted.Add(-c.parts[from+i].wrote(list))
+				c.parts[from+i].note(number)
+			}
+		}
+		c.mu.Unlock()
+		from += len(lists)
 	}
-	return n
+	return ticket, nil
 }
 
-// take adds a row that is in the journal under a number.
-func (p *part) take(number uint64, r *row) {
-	if p.index == nil {
-		p.index = map[combo]int32{}
+// putVisits writes what was counted in as many parts as fit into a batch.
+func (c *Counter) putVisits(tx *storage.Tx, from int, number uint64) (lists [][]storage.Visits) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for at := from; at < len(c.parts) && tx.Size() < batchBytes; at++ {
+		list := c.parts[at].unwritten()
+		if len(list) > 0 {
+			tx.PutVisits(uint8(at), number, list)
+		}
+		lists = append(lists, list)
 	}
-	p.add(r.combo, r.n, r.last)
-	p.note(number)
+	return lists
 }
 
+// note remembers a number of the journal.
 func (p *part) note(number uint64) {
 	if n := len(p.numbers); n == 0 || p.numbers[n-1] != number {
 		p.numbers = append(p.numbers, number)
@@ -97,31 +78,28 @@ func (c *Counter) takePlaces(places []storage.Place) {
 	}
 }
 
-// mergeLarge merges the parts that have got large.
-func (c *Counter) mergeLarge() (ticket uint64, err error) {
-	for i := range c.parts {
-		p := &c.parts[i]
-		if len(p.rows) < partRows && len(p.places) < partPlaces {
-			continue
-		}
-		t, err := c.merge(i)
-		if err != nil {
-			return ticket, err
-		}
-		ticket = max(t, ticket)
-	}
-	return ticket, nil
-}
-
-// mergeNext merges the part whose turn it is.
+// mergeNext merges the part whose turn it is, and those that have got large.
 func (c *Counter) mergeNext() (ticket uint64, err error) {
 	c.turn = (c.turn + 1) % storage.JournalParts
-	return c.merge(c.turn)
+	return c.mergeThose(func(at int, p *part) bool {
+		return at == c.turn || len(p.rows) >= partRows || len(p.places) >= partPlaces
+	})
 }
 
 func (c *Counter) mergeAll() (ticket uint64, err error) {
-	for i := range c.parts {
-		t, err := c.merge(i)
+	return c.mergeThose(func(int, *part) bool { return true })
+}
+
+// mergeThose merges the parts that are wanted.
+func (c *Counter) mergeThose(wanted func(at int, p *part) bool) (ticket uint64, err error) {
+	for at := range c.parts {
+		c.mu.Lock()
+		this := wanted(at, &c.parts[at])
+		c.mu.Unlock()
+		if !this {
+			continue
+		}
+		t, err := c.merge(at)
 		if err != nil {
 			return ticket, err
 		}
@@ -130,15 +108,18 @@ func (c *Counter) mergeAll() (ticket uint64, err error) {
 	return ticket, nil
 }
 
-// merge moves a part from the journal to the rows of its links and to the index of the stream, in one batch of the store.
+// merge moves a part to the rows of its links and to the index of the stream, and out of the journal, in one batch of the store.
 func (c *Counter) merge(at int) (ticket uint64, err error) {
 	p := &c.parts[at]
-	if len(p.numbers) == 0 {
+	c.mu.Lock()
+	list := p.all()
+	c.mu.Unlock()
+	if len(list)+len(p.places) == 0 {
 		return 0, nil
 	}
-	list := make([]storage.Visits, len(p.rows))
-	for i := range p.rows {
-		list[i] = p.rows[i].visits()
+	numbers := make([]int64, len(list))
+	for i := range list {
+		numbers[i] = list[i].Number
 	}
 	storage.SortVisits(list)
 	slices.SortFunc(p.places, storage.ComparePlaces)
@@ -150,10 +131,16 @@ func (c *Counter) merge(at int) (ticket uint64, err error) {
 		}
 		return nil
 	})
-	if err == nil {
-		*p = part{}
+	if err != nil {
+		return ticket, err
 	}
-	return ticket, err
+	p.places, p.numbers = nil, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kinds -= len(p.rows)
+	c.counted.Add(-p.merged(numbers))
+	c.kinds += len(p.rows)
+	return ticket, nil
 }
 
 // Sums returns the two running totals of all that was ever counted, see storage.ClickSums, up to the last flush.
@@ -161,9 +148,12 @@ func (c *Counter) Sums() (totals, buckets storage.Count, err error) {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
 	totals, buckets, err = c.opts.Store.ClickSums()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range c.parts {
-		for _, r := range c.parts[i].rows {
-			v := r.visits()
+		for j := range c.parts[i].rows {
+			r := &c.parts[i].rows[j]
+			v := r.visits(r.n - r.fresh)
 			totals, buckets = totals.Plus(v.Count()), buckets.Plus(v.Count())
 		}
 	}
