@@ -20,7 +20,7 @@ type change struct {
 	events []Event
 	after  []func()
 	revert []func() // undoes what an Exec did outside its batch, should it fail
-	reset  bool     // clicks were reset in this Exec
+	reset  bool     // clicks were reset in this Exec: what comes meanwhile stays out of the store
 	ids    []uint64 // taken before an Exec, since nobody may wait inside
 	// of snowflake codes, likewise
 	snowflakes []uint64

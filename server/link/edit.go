@@ -89,11 +89,15 @@ func (c *change) drop(old *storage.Link) error {
 	return c.tx.DeleteLink(old)
 }
 
-// keepVersion remembers what a version that ends led to, for the clicks in the stream that name it. A visit under way may come tomorrow.
+// keepVersion remembers what a version that ends led to, for the clicks in the stream that name it: those that are there, and those of visits
+// under way, which may come tomorrow. After a clock was ahead they come behind the last one.
 func (c *change) keepVersion(l *storage.Link) {
-	if !c.opts.Clicks.NoStream {
-		c.tx.PutVersion(l.ID, l.Revision, storage.Version{Code: c.codeOf(l), Target: l.Target, Day: storage.DayOf(c.now) + 1})
+	stream := c.clicks.StreamState()
+	if c.opts.Clicks.NoStream && stream.Last == stream.Dropped {
+		return // none is left of the time when a stream was kept
 	}
+	day := storage.DayOf(max(c.now, int64(stream.Last.Ms))) + 1
+	c.tx.PutVersion(l.ID, l.Revision, storage.Version{Code: c.codeOf(l), Target: l.Target, Day: day})
 }
 
 // AddTags gives a link tags and returns how many it has now; RemoveTags takes some away.

@@ -116,9 +116,13 @@ func (s *Service) Info(code string) (*Info, error) {
 	return s.info(l), nil
 }
 
-// FlushAll removes every link, name and ban. Ids, epochs and keys stay, so that no code comes twice.
+// FlushAll removes every link, name and ban. Ids, epochs and keys stay, so that no code comes twice, and the totals of all that was ever counted.
 func (s *Service) FlushAll() error {
 	return s.alone(func(c *change) error {
+		if err := s.clicks.MergeGuarded(0); err != nil { // so that the running totals have it
+			return err
+		}
+		c.reset = true
 		c.tx.DeleteAllLinks()
 		c.all = true
 		none := map[string]storage.Ban{}

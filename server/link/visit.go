@@ -213,7 +213,7 @@ func (s *Service) ResetClicks(code string) error {
 	defer func() { release() }()
 	return s.edit(code, nil, func(c *change, l *storage.Link) error {
 		if s.batch != nil {
-			if err := s.MergeClicks(l.ID); err != nil {
+			if err := s.MergeClicks(0); err != nil { // the rest of the Exec can't
 				return err
 			}
 			c.reset = true
