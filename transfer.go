@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
+	"curt/server/link"
 	"curt/server/transfer"
 	"curt/storage"
 )
@@ -78,6 +80,9 @@ func (s *settings) importInto(ctx context.Context, from io.Reader, o transfer.Im
 		return transfer.ImportTo(ctx, to, from, o)
 	}
 	s.Logger = quietLogger()
+	if s.Dedup != link.DedupOff && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(importGCPercent)
+	}
 	run := func(store *storage.Store) error {
 		sum, err = transfer.Import(ctx, store, s.LinkOptions(), from, o)
 		return err
@@ -94,6 +99,9 @@ const (
 	importCacheBytes    = 24 << 20
 	importMemtableBytes = 4 << 20
 )
+
+// With dedup nearly all that lives is a filter without a pointer: garbage need not grow to as much again before it is collected.
+const importGCPercent = 40
 
 // importOptions are those of the store that an import makes or goes on with. It takes what it needs of --cache-bytes.
 func (s *settings) importOptions() storage.Options {

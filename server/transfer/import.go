@@ -68,8 +68,9 @@ func Import(ctx context.Context, store *storage.Store, links link.Options, r io.
 	return sum, err
 }
 
-// importRoom is how many names, or dedup keys, an import brings in without a larger filter: one for 16 million takes 20 MiB.
-const importRoom = 1 << 24
+// importRoom is for how many names, or dedup keys, an import makes a filter: 40 MiB. Up to half of them it is as good as exact, so that few new rows
+// are looked up in the store, whose cache stays small.
+const importRoom = 1 << 25
 
 // sink is where rows go.
 type sink interface {
