@@ -50,7 +50,7 @@ func (s *Service) StreamLen(of Stream) (int64, error) {
 // indexClicks makes a stream of a link complete, before it is read.
 func (s *Service) indexClicks(of Stream) error {
 	switch {
-	case of.link == 0:
+	case of.link == 0, s.batch != nil && s.batch.reset: // a reset left it complete; what came since would go with the counts before it
 		return nil
 	case s.Alone():
 		return s.clicks.IndexGuarded(of.link)

@@ -497,6 +497,36 @@ func TestClicksInExec(t *testing.T) {
 	b.wantSound()
 }
 
+// Visits that come between a reset and the end of its Exec count, also when their stream is read meanwhile.
+func TestVisitsBehindAResetInExec(t *testing.T) {
+	b := newBench(t, Options{Clicks: ClickOptions{Interval: -1}})
+	code := b.shorten(Request{URL: url(1)})
+	b.follow(code, person)
+	const many = 20_000 // enough to be collected
+	err := b.Exec(t.Context(), Need{}, func(s *Service) error {
+		if err := s.ResetClicks(code); err != nil {
+			return err
+		}
+		for range many {
+			b.follow(code, person)
+		}
+		of, _, err := s.Stream(StreamKey + ":" + code)
+		if err != nil {
+			return err
+		}
+		n, err := s.StreamLen(of)
+		if n != 1 {
+			t.Errorf("%d entries, want 1", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wantClicks(code, many, 0)
+	b.wantSound()
+}
+
 // A link with ten years of clicks answers at once: its series are a few thousand rows, whatever was counted.
 func BenchmarkSeries(bb *testing.B) {
 	b := newBench(bb, Options{})

@@ -205,28 +205,38 @@ func (c *Counter) wake() {
 // StreamState is the state of the stream as it is in the store.
 func (c *Counter) StreamState() storage.StreamState { return *c.stream.last.Load() }
 
-// dropDays drops the days of the stream that ended before a time, and what only they named.
+// dropDays drops the days of the stream that ended before a time, and the versions that only they may name. Links that nobody clicked leave
+// versions, too.
 func (c *Counter) dropDays(before time.Time) error {
 	limit := storage.DayOf(before.UnixMilli())
 	first, ok, err := c.opts.Store.FirstStreamDay()
-	if err != nil || !ok || first >= limit {
+	if err == nil && ok && first < limit {
+		c.opts.Guard.Lock()
+		err = c.dropGuarded(limit)
+		c.opts.Guard.Unlock()
+	}
+	if err != nil {
 		return err
 	}
-	c.opts.Guard.Lock()
-	err = c.dropGuarded(limit)
-	c.opts.Guard.Unlock()
-	for from := uint64(0); err == nil; {
-		c.Hold()
-		_, err = c.opts.Store.Update(func(tx *storage.Tx) (err error) {
+	return c.sweepVersions(limit)
+}
+
+// sweepVersions removes versions whose last day was before a day, some at a time.
+func (c *Counter) sweepVersions(limit uint32) error {
+	for from := uint64(0); ; {
+		select {
+		case <-c.stop:
+			return nil
+		default:
+		}
+		_, err := c.opts.Store.Update(func(tx *storage.Tx) (err error) {
 			from, err = tx.SweepVersions(from, limit)
 			return err
 		})
-		c.Release()
-		if from == 0 {
-			break
+		if err != nil || from == 0 {
+			return err
 		}
 	}
-	return err
 }
 
 func (c *Counter) dropGuarded(limit uint32) error {
