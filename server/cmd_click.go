@@ -20,7 +20,7 @@ func clickCommands() []*command {
 		reply:   "bulk: the target; null when there is no such link. Programs, told by their user agent, are counted apart and spend no MAXVISITS. -GONE expired, -GONE used up, -BANNED",
 		run:     visit,
 	}, {
-		name: "clicks", arity: -2, flags: flagReadonly, form: &command{name: "reset", flags: flagWrite}, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1), with BY O(N) with N the number of buckets",
+		name: "clicks", arity: -2, flags: flagReadonly, form: &command{name: "reset", flags: flagWrite, gathers: always}, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1), with BY O(N) with N the number of buckets",
 		syntax:  "code [RESET | BY <HOUR | DAY | MONTH> [FROM unix-time-milliseconds] [TO unix-time-milliseconds] | TOP <REFERRER | COUNTRY | BROWSER | OS | DEVICE> [COUNT count] [FROM unix-time-milliseconds] [TO unix-time-milliseconds]]",
 		summary: "Returns how often a link was visited: in all, by hour, day or month, or by what visitors have in common",
 		reply: "array: visits, bots, time of the last visit or null. BY: array of arrays: start of the bucket, visits, bots; empty ones are left out. " +

@@ -94,7 +94,7 @@ func wait(c *call) error {
 // flushCommand is FLUSHALL or, there being one database, FLUSHDB.
 func flushCommand(name string) *command {
 	return &command{name: name, arity: -1, flags: flagWrite, group: "server", since: "0.1.0", complexity: "O(N) with N the number of links",
-		syntax: "[ASYNC | SYNC]", dangerous: true, wide: always,
+		syntax: "[ASYNC | SYNC]", dangerous: true, wide: always, gathers: always,
 		summary: "Removes every link, name and ban, when the server allows that. Ids and codes go on: none comes twice",
 		reply:   "OK. -ERR " + strings.ToUpper(name) + " is disabled",
 		run:     flush}

@@ -51,6 +51,7 @@ type transaction struct {
 	queue  []queued
 	bytes  int
 	writes bool
+	counts bool     // a command gathers
 	spoilt bool     // a command was refused: EXEC will be too
 	after  []func() // what the commands do once the commit is visible
 }
@@ -79,7 +80,9 @@ func (t *transaction) add(cmd *command, args [][]byte) error {
 		words[i] = text[len(text)-len(a) : len(text) : len(text)]
 	}
 	t.queue = append(t.queue, queued{cmd: cmd, args: words})
-	t.writes = t.writes || cmd.as(args).flags&flagWrite != 0
+	is := cmd.as(args)
+	t.writes = t.writes || is.flags&flagWrite != 0
+	t.counts = t.counts || is.gathers != nil && is.gathers(args)
 	return nil
 }
 
@@ -198,6 +201,11 @@ func (c *call) need(tx *transaction) (need link.Need) {
 
 // alone runs fn while nobody changes anything; a transaction that only reads needs no batch.
 func (c *call) alone(tx *transaction, fn func(*link.Service) error) error {
+	if tx.counts {
+		if err := c.links.MergeClicks(0); err != nil {
+			return err
+		}
+	}
 	if tx.writes {
 		return c.links.Exec(context.Background(), c.need(tx), fn)
 	}

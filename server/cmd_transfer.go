@@ -9,7 +9,7 @@ import (
 
 func transferCommands() []*command {
 	return []*command{{
-		name: "export", arity: -2, flags: flagReadonly | flagAdmin, group: "link", since: "0.1.0", complexity: "O(1) for every call, O(N) for a complete iteration",
+		name: "export", arity: -2, flags: flagReadonly | flagAdmin, gathers: always, group: "link", since: "0.1.0", complexity: "O(1) for every call, O(N) for a complete iteration",
 		syntax:  "cursor [COUNT count]",
 		summary: "Returns a part of what `curt export` writes: a header with epochs and counters, links, bans, each a line of JSON",
 		reply:   "array: the next cursor (0: done), and an array of lines, COUNT (100; 1,000 at most) or fewer",

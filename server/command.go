@@ -97,6 +97,7 @@ type command struct {
 	newLinks  func(args [][]byte) int  // how many links it may make at most, for EXEC; nil: none
 	channels  keySpan                  // which words are channels, or PSUBSCRIBE's patterns of some
 	discloses func(args [][]byte) bool // a write that also tells what was at its keys; nil: none does
+	gathers   func(args [][]byte) bool // it needs the counts of all links in their rows: EXEC brings most there before it locks; nil: never
 	wide      func(args [][]byte) bool // it is about more than one tenant: refused to who is confined, as every flagAdmin is; nil: never
 	dangerous bool                     // for the ACL category, which every flagAdmin is in
 	secrets   int                      // words from this position on are hidden from MONITOR and SLOWLOG; 0: none

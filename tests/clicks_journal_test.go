@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,7 +157,7 @@ func TestClickModel(t *testing.T) {
 	for range 6 {
 		m.make()
 	}
-	for range scale(300, 1500, 20000) {
+	for range scale(150, 1000, 20000) {
 		m.step()
 		if t.Failed() {
 			return
@@ -379,5 +380,102 @@ func (m *clickModel) checkAll() {
 		if m.links[at].alive {
 			m.checkLink(at)
 		}
+	}
+}
+
+// Readers of single links' streams miss nothing and see nothing twice, and counts never go back, while others visit, ask and change links.
+func TestReadersOfLinks(t *testing.T) {
+	n := start(t, func(o *server.Options) { o.Clicks.Interval = 3 * time.Millisecond })
+	const links, writers = 5, 4
+	each := scale(300, 1500, 20000)
+	code := func(i int) string { return fmt.Sprintf("r%d", i%links) }
+	for i := range links {
+		n.Must("SHORTEN", fmt.Sprintf("https://example.com/%d", i), "AS", code(i))
+	}
+	var visiting, others sync.WaitGroup
+	for w := range writers {
+		c := n.Dial()
+		visiting.Go(func() {
+			for i := range each {
+				if r := c.Do("VISIT", code(i+w), "UA", somebody); r.isError() {
+					t.Errorf("VISIT: %s", r)
+				}
+				if i%300 == 0 {
+					n.Advance(7 * time.Hour) // into the next day, now and then
+				}
+			}
+		})
+	}
+	want := int64(writers * each / links)
+	ended := make(chan struct{})
+	for i := range links {
+		c := n.Dial()
+		others.Go(func() {
+			last, seen := "0", int64(0)
+			for end := time.Now().Add(patience); seen < want && time.Now().Before(end); {
+				r := c.Do("XREAD", "COUNT", "50", "BLOCK", "50", "STREAMS", "clicks:"+code(i), last)
+				if len(r.list) == 0 {
+					continue
+				}
+				for _, e := range r.list[0].list[1].list {
+					if id := e.list[0].text; less(last, id) {
+						last = id
+						seen++
+					} else {
+						t.Errorf("%s: %s came after %s", code(i), id, last)
+					}
+				}
+			}
+			if seen != want {
+				t.Errorf("%s: %d entries were read, want %d", code(i), seen, want)
+			}
+		})
+	}
+	for i := range 2 {
+		c := n.Dial()
+		others.Go(func() {
+			for had := int64(0); ; {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				c.Do("MULTI")
+				c.Do("CLICKS", code(i))
+				c.Do("XLEN", "clicks:"+code(i))
+				if i == 1 {
+					c.Do("RETARGET", code(i), fmt.Sprintf("https://example.com/%d", had))
+				}
+				r := c.Do("EXEC")
+				got, _ := visits(t, r.list[0])
+				if long, err := strconv.ParseInt(r.list[1].text, 10, 64); err != nil || got < had || long < got {
+					t.Errorf("%s: %d visits after %d, %d entries, %v", code(i), got, had, long, err)
+				}
+				had = got
+			}
+		})
+	}
+	visiting.Wait()
+	eventually(t, "all is in the streams", func() bool {
+		sum := int64(0)
+		for i := range links {
+			r := n.Must("XLEN", "clicks:"+code(i))
+			v, err := strconv.ParseInt(r.text, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += v
+		}
+		return sum == int64(writers*each)
+	})
+	close(ended)
+	others.Wait()
+	for i := range links {
+		if got, _ := visits(t, n.Must("CLICKS", code(i))); got != want {
+			t.Errorf("%s has %d visits, want %d", code(i), got, want)
+		}
+	}
+	if total, buckets := n.Info("curt_visits_total"), n.Info("curt_visits_in_buckets"); total != int64(writers*each) || buckets != total {
+		t.Errorf("%d visits, %d in buckets", total, buckets)
 	}
 }

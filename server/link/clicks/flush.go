@@ -26,11 +26,32 @@ func (c *Counter) FlushGuarded() error {
 	return err
 }
 
-// Merge is Flush, after which the counts of a link are up to date in the store, or those of all links when id is 0.
+// Merge is Flush, after which the counts of a link are up to date in the store, or those of all links when id is 0. All links take long, so
+// others have their turn between the parts.
 func (c *Counter) Merge(id uint64) error {
+	if id != 0 {
+		c.opts.Guard.Lock()
+		defer c.opts.Guard.Unlock()
+		return c.MergeGuarded(id)
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	for at := range c.parts {
+		if err := c.mergeOne(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Counter) mergeOne(at int) error {
 	c.opts.Guard.Lock()
 	defer c.opts.Guard.Unlock()
-	return c.MergeGuarded(id)
+	c.flushing.Lock()
+	defer c.flushing.Unlock()
+	_, err := c.merge(at)
+	return err
 }
 
 // MergeGuarded is Merge for a caller that holds Guard, or keeps out everybody who does.
@@ -43,11 +64,7 @@ func (c *Counter) MergeGuarded(id uint64) error {
 }
 
 // Index brings the stream of a link up to date with the stream of all links. Nothing is flushed, so nobody who waits for clicks wakes of it.
-func (c *Counter) Index(id uint64) error {
-	c.opts.Guard.Lock()
-	defer c.opts.Guard.Unlock()
-	return c.IndexGuarded(id)
-}
+func (c *Counter) Index(id uint64) error { return c.mergeOne(partOf(id)) }
 
 // IndexGuarded is Index for a caller that holds Guard, or keeps out everybody who does.
 func (c *Counter) IndexGuarded(id uint64) error {

@@ -82,7 +82,7 @@ func (c *Counter) takePlaces(places []storage.Place) {
 func (c *Counter) mergeNext() (ticket uint64, err error) {
 	c.turn = (c.turn + 1) % storage.JournalParts
 	return c.mergeThose(func(at int, p *part) bool {
-		return at == c.turn || len(p.rows) >= partRows || len(p.places) >= partPlaces
+		return at == c.turn || len(p.rows) >= partRows || len(p.places) >= partPlaces || len(p.numbers) >= partNumbers
 	})
 }
 

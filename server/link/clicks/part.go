@@ -24,8 +24,9 @@ type row struct {
 }
 
 const (
-	partRows   = 1 << 12 // of a part, about
-	partPlaces = 1 << 14
+	partRows    = 1 << 12 // of a part, about
+	partPlaces  = 1 << 14
+	partNumbers = 1 << 12 // each flush takes one at least, and whoever asks for a count flushes
 )
 
 // partOf says in which part a link is. Ids may well end in the same bits.
