@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -478,4 +479,37 @@ func TestReadersOfLinks(t *testing.T) {
 	if total, buckets := n.Info("curt_visits_total"), n.Info("curt_visits_in_buckets"); total != int64(writers*each) || buckets != total {
 		t.Errorf("%d visits, %d in buckets", total, buckets)
 	}
+}
+
+// Counts that kill -9 caught in the journal are in an export, a check and the counts of the next start.
+func TestKillBeforeTheMerge(t *testing.T) {
+	data := t.TempDir()
+	p := run(t, nil, "--dir", data)
+	c := dial(t, p.respAddr)
+	code := c.Do("SHORTEN", "https://example.com/").text
+	for range 70 {
+		c.Do("VISIT", code, "UA", somebody)
+	}
+	if n := len(c.Do("XRANGE", "clicks", "-", "+").list); n != 70 { // durable, and not merged
+		t.Fatalf("%d entries", n)
+	}
+	p.kill()
+	for _, words := range [][]string{{"export", "--dir", data}, {"check", "--dir", data}} {
+		q, out := launch(t, nil, words...)
+		if exit := q.exit(); exit != 0 {
+			t.Errorf("%s: exit code %d: %s%s", words[0], exit, out, q.stderr)
+		}
+		if words[0] == "export" && !strings.Contains(fmt.Sprint(out), `"visits":70`) {
+			t.Errorf("export: %s", out)
+		}
+	}
+	q := run(t, nil, "--dir", data)
+	c = dial(t, q.respAddr)
+	if got, _ := visits(t, c.Do("CLICKS", code)); got != 70 {
+		t.Errorf("%d visits", got)
+	}
+	if n := len(c.Do("XREVRANGE", "clicks:"+code, "+", "-").list); n != 70 {
+		t.Errorf("%d entries of the link", n)
+	}
+	q.stop(syscall.SIGTERM)
 }

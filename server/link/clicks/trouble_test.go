@@ -12,14 +12,36 @@ import (
 	"curt/storage"
 )
 
+// busy is a store during whose batches somebody visits, and is counted.
+type busy struct {
+	Store
+	visit func()
+}
+
+func (s busy) Update(fn func(*storage.Tx) error) (uint64, error) {
+	return s.Store.Update(func(tx *storage.Tx) error {
+		err := fn(tx)
+		s.visit()
+		return err
+	})
+}
+
 // Whatever the store refuses in between, whoever reads meanwhile: every visit is counted once, and stands once in the stream.
 func TestRefusedNowAndThen(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	b := open(t, vfs.NewCrashableMem())
 	const links = 40
 	var added [links + 1]int64
+	var b *bench
+	meddle := rand.New(rand.NewPCG(seed, 3))
+	during := func() { // a flush, of which there is one at a time
+		id := 1 + meddle.Uint64N(links)
+		added[id]++
+		b.Add(b.visit(id))
+		b.collect()
+	}
+	b = open(t, vfs.NewCrashableMem(), func(o *Options) { o.Store = busy{o.Store, func() { during() }} })
 	visit := func(r *rand.Rand, n int) (mine [links + 1]int64) {
 		for range n {
 			id := 1 + r.Uint64N(links)
@@ -31,19 +53,14 @@ func TestRefusedNowAndThen(t *testing.T) {
 		}
 		return mine
 	}
-	for range 25 {
+	for range 15 {
 		b.left.Store(r.Int64N(12) - 1)
 		var wait sync.WaitGroup
-		var mu sync.Mutex
-		for range 3 {
+		var mine [3][links + 1]int64
+		for i := range mine {
 			own := rand.New(rand.NewPCG(r.Uint64(), 2))
 			wait.Go(func() {
-				mine := visit(own, 1+own.IntN(1000))
-				mu.Lock()
-				defer mu.Unlock()
-				for id, n := range mine {
-					added[id] += n
-				}
+				mine[i] = visit(own, 1+own.IntN(400))
 			})
 		}
 		for range 1 + r.IntN(8) {
@@ -65,6 +82,11 @@ func TestRefusedNowAndThen(t *testing.T) {
 			}
 		}
 		wait.Wait()
+		for i := range mine {
+			for id, n := range mine[i] {
+				added[id] += n
+			}
+		}
 		b.clock.Add(r.Int64N(hour))
 	}
 	b.left.Store(-1)
@@ -77,6 +99,8 @@ func TestRefusedNowAndThen(t *testing.T) {
 			}
 		}
 	}
+	during = func() {}
+	b.flush() // what came during the last ones
 	for id := uint64(1); id <= links; id++ {
 		b.want(id, added[id], 0)
 		if n := int64(len(b.entries(id))); n != added[id] {
