@@ -26,7 +26,7 @@ var common = strings.Fields(`admin login wp-login.php wp-admin xmlrpc.php .env .
 	shell cgi-bin server-status actuator/health metrics console solr jenkins owa ecp autodiscover setup.php info.php static assets upload old new dev
 	test tmp db.sql .ssh/id_rsa .aws/credentials docker-compose.yml swagger.json debug trace`)
 
-// scan lets a process of its own guess n codes, and returns how long that took. The process has the lowest priority: a scanner has a machine of its own,
+// scan lets a process of its own guess n codes, and returns how long that took. It runs only where nothing else wants to (SCHED_IDLE): a scanner has a machine of its own,
 // so what it takes to make up guesses and to read the answers must not come off what the server and its visitors have. What the
 // server does for it has the server's priority.
 func (s *server) scan(n int) (time.Duration, error) {
@@ -35,7 +35,7 @@ func (s *server) scan(n int) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	out, err := exec.Command("nice", "-n", "19", self, fmt.Sprintf("-guess-port=%d", s.http), fmt.Sprintf("-guess-many=%d", n)).CombinedOutput()
+	out, err := exec.Command("chrt", "-i", "0", self, fmt.Sprintf("-guess-port=%d", s.http), fmt.Sprintf("-guess-many=%d", n)).CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("the scanner: %w: %s", err, out)
 	}
