@@ -141,6 +141,32 @@ func (r *Reader) EachDay(id uint64, from, to int64, fn func(Bucket) bool) error 
 	return r.eachBucket(id, clickDay, dayMillis, from, to, fn)
 }
 
+// EachBucket visits a link's days and then its hours, as of one moment: those that start within from to to or hold from.
+func (r *Reader) EachBucket(id uint64, from, to int64, fn func(Bucket) bool) error {
+	err := r.scan(clickKey(nil, id), []byte{clickDay}, false, func(rest, v []byte) (bool, error) {
+		if len(rest) != 5 {
+			return false, errKey
+		}
+		unit := dayMillis
+		switch rest[0] {
+		case clickHour:
+			unit = hourMillis
+		case clickMonth:
+			return false, nil
+		}
+		start := int64(binary.BigEndian.Uint32(rest[1:])) * unit
+		if start > to || start+unit <= from {
+			return true, nil
+		}
+		c, err := decodeCount(v)
+		return err == nil && fn(Bucket{start, Count(c)}), err
+	})
+	if err != nil {
+		return fmt.Errorf("scan buckets of link %d: %w", id, err)
+	}
+	return nil
+}
+
 func (r *Reader) eachBucket(id uint64, kind byte, unit, from, to int64, fn func(Bucket) bool) error {
 	prefix := append(clickKey(nil, id), kind)
 	first := binary.BigEndian.AppendUint32(nil, uint32(min(max(from, 0)/unit, math.MaxUint32)))

@@ -186,3 +186,42 @@ func mustWork(t *testing.T, s *Store) {
 	wait(t, s, update(t, s, putLink(id)))
 	mustHave(t, s, id)
 }
+
+// TestBucketsAreOfOneMoment: hours that become days while a series is read are in it once.
+func TestBucketsAreOfOneMoment(t *testing.T) {
+	s := open(t, vfs.NewMem(), SyncNo)
+	const id, days = 7, 5
+	update(t, s, func(tx *Tx) error {
+		for h := range int64(24 * days) {
+			tx.AddHour(id, h*hourMillis, Count{Visits: 1})
+		}
+		return nil
+	})
+	rollUp := func(days int64) {
+		update(t, s, func(tx *Tx) error { _, err := tx.RollUp(id, days*dayMillis); return err })
+	}
+	rollUp(2)
+	read := func(from, to int64, meanwhile func()) (visits int64, rows int) {
+		err := s.EachBucket(id, from, to, func(b Bucket) bool {
+			if rows == 0 {
+				meanwhile()
+			}
+			rows++
+			visits += b.Visits
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return visits, rows
+	}
+	if visits, rows := read(0, days*dayMillis, func() { rollUp(days) }); visits != 24*days || rows != 2+24*(days-2) {
+		t.Errorf("%d visits in %d rows while hours became days", visits, rows)
+	}
+	if visits, rows := read(0, days*dayMillis, func() {}); visits != 24*days || rows != days {
+		t.Errorf("%d visits in %d rows afterwards", visits, rows)
+	}
+	if visits, rows := read(dayMillis+1, 3*dayMillis-1, func() {}); visits != 2*24 || rows != 2 {
+		t.Errorf("%d visits in %d rows of the middle", visits, rows)
+	}
+}

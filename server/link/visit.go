@@ -157,13 +157,11 @@ func (s *Service) ClickSeries(code string, by Period, from, to int64) ([]storage
 		return true
 	}
 	first := by.start(max(from, 0))
-	end := by.end(to)
-	if by != Hour {
-		if err := s.reader().EachDay(l.ID, first, end, add); err != nil {
-			return nil, err
-		}
+	each := s.reader().EachBucket
+	if by == Hour {
+		each = s.reader().EachHour
 	}
-	if err := s.reader().EachHour(l.ID, first, end, add); err != nil {
+	if err := each(l.ID, first, by.end(to), add); err != nil {
 		return nil, err
 	}
 	series := make([]storage.Bucket, 0, len(sums))
