@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/netip"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -27,6 +28,9 @@ func (s *Server) follow(ctx *fasthttp.RequestCtx, c *conn, code, query []byte) {
 	now := s.opts.Now()
 	client, network := s.client(ctx, c)
 	t, state, ok := s.lookup(ctx, code, network, now)
+	if state != link.Live {
+		runtime.Gosched() // whoever follows a link goes first: to send an answer costs more than to find it
+	}
 	if !ok {
 		return
 	}
