@@ -35,13 +35,26 @@ func TestRefusedNowAndThen(t *testing.T) {
 	var added [links + 1]int64
 	var b *bench
 	meddle := rand.New(rand.NewPCG(seed, 3))
-	during := func() { // a flush, of which there is one at a time
+	var one sync.Mutex // upkeep and flushes may meet, and upkeep may begin before b is there and go on when all is counted
+	ready := false     // guarded by one
+	set := func(to bool) {
+		one.Lock()
+		defer one.Unlock()
+		ready = to
+	}
+	during := func() {
+		one.Lock()
+		defer one.Unlock()
+		if !ready {
+			return
+		}
 		id := 1 + meddle.Uint64N(links)
 		added[id]++
 		b.Add(b.visit(id))
 		b.collect()
 	}
-	b = open(t, vfs.NewCrashableMem(), func(o *Options) { o.Store = busy{o.Store, func() { during() }} })
+	b = open(t, vfs.NewCrashableMem(), func(o *Options) { o.Store = busy{o.Store, during} })
+	set(true)
 	visit := func(r *rand.Rand, n int) (mine [links + 1]int64) {
 		for range n {
 			id := 1 + r.Uint64N(links)
@@ -99,7 +112,7 @@ func TestRefusedNowAndThen(t *testing.T) {
 			}
 		}
 	}
-	during = func() {}
+	set(false)
 	b.flush() // what came during the last ones
 	for id := uint64(1); id <= links; id++ {
 		b.want(id, added[id], 0)
