@@ -686,3 +686,25 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
+
+// A count is on the disk when Sync returns, also where no stream is kept and somebody listens for clicks.
+func TestSyncIsDurableWithoutAStream(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	told := 0
+	b := open(t, fs, func(o *Options) {
+		o.NoStream, o.Listening, o.OnClick = true, func() bool { return true }, func(*Click) { told++ }
+	})
+	const id = 7
+	if partOf(id) == 1 {
+		t.Fatal("the first Sync merges the link's part, which is another way to the disk")
+	}
+	b.Add(b.visit(id))
+	if err := b.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if told != 1 {
+		t.Errorf("told of %d clicks", told)
+	}
+	after := open(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 1))}))
+	after.want(id, 1, 0)
+}

@@ -103,7 +103,9 @@ func (c *Counter) flush() (ticket uint64, err error) {
 	c.waiting = c.take()
 	ticket, err = c.journal()
 	if err == nil && len(c.waiting) > 0 {
-		ticket, err = c.append()
+		var appended uint64
+		appended, err = c.append()
+		ticket = max(ticket, appended) // append's is 0 where no stream is kept
 	}
 	if err != nil {
 		c.Forget(gone...)
