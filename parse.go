@@ -31,7 +31,7 @@ func parse(args []string, names ...string) (*settings, error) {
 	s.args = fs.Args()
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if names == nil || len(names) > 0 {
+	if len(shared)+len(own) > 0 {
 		if err := unknownVariables(os.Environ()); err != nil {
 			return nil, err
 		}

@@ -131,31 +131,28 @@ func (r *Reader) count(key []byte) (Count, error) {
 }
 
 // EachHour visits a link's hours from the one that holds from up to the last that starts at or before to (unix ms), oldest first.
-// EachDay does the same with the days that hours were rolled up to.
 func (r *Reader) EachHour(id uint64, from, to int64, fn func(Bucket) bool) error {
-	return r.eachBucket(id, clickHour, hourMillis, from, to, fn)
+	return r.eachBucket(id, clickHour, from, to, fn)
 }
 
-// EachDay is EachHour for days.
-func (r *Reader) EachDay(id uint64, from, to int64, fn func(Bucket) bool) error {
-	return r.eachBucket(id, clickDay, dayMillis, from, to, fn)
-}
-
-// EachBucket visits a link's days and then its hours, as of one moment: those that start within from to to or hold from.
+// EachBucket visits in the same way the days that hours were rolled up to, and then the hours, as of one moment.
 func (r *Reader) EachBucket(id uint64, from, to int64, fn func(Bucket) bool) error {
-	err := r.scan(clickKey(nil, id), []byte{clickDay}, false, func(rest, v []byte) (bool, error) {
+	return r.eachBucket(id, clickDay, from, to, fn)
+}
+
+// eachBucket visits the buckets of a kind and, behind days, hours.
+func (r *Reader) eachBucket(id uint64, kind byte, from, to int64, fn func(Bucket) bool) error {
+	first := binary.BigEndian.AppendUint32([]byte{kind}, uint32(min(max(from, 0)/bucketMillis(kind), math.MaxUint32)))
+	err := r.scan(clickKey(nil, id), first, false, func(rest, v []byte) (bool, error) {
 		if len(rest) != 5 {
 			return false, errKey
 		}
-		unit := dayMillis
-		switch rest[0] {
-		case clickHour:
-			unit = hourMillis
-		case clickMonth:
-			return false, nil
-		}
+		unit := bucketMillis(rest[0])
 		start := int64(binary.BigEndian.Uint32(rest[1:])) * unit
-		if start > to || start+unit <= from {
+		switch {
+		case rest[0] == clickMonth, rest[0] == clickHour && start > to:
+			return false, nil
+		case start > to || start+unit <= from:
 			return true, nil
 		}
 		c, err := decodeCount(v)
@@ -167,21 +164,11 @@ func (r *Reader) EachBucket(id uint64, from, to int64, fn func(Bucket) bool) err
 	return nil
 }
 
-func (r *Reader) eachBucket(id uint64, kind byte, unit, from, to int64, fn func(Bucket) bool) error {
-	prefix := append(clickKey(nil, id), kind)
-	first := binary.BigEndian.AppendUint32(nil, uint32(min(max(from, 0)/unit, math.MaxUint32)))
-	err := r.scan(prefix, first, false, func(rest, v []byte) (bool, error) {
-		if len(rest) != 4 {
-			return false, errKey
-		}
-		c, err := decodeCount(v)
-		start := int64(binary.BigEndian.Uint32(rest)) * unit
-		return err == nil && start <= to && fn(Bucket{start, Count(c)}), err
-	})
-	if err != nil {
-		return fmt.Errorf("scan buckets of link %d: %w", id, err)
+func bucketMillis(kind byte) int64 {
+	if kind == clickDay {
+		return dayMillis
 	}
-	return nil
+	return hourMillis
 }
 
 // Top adds up a link's top values of the months from through to (numbers as MonthOf has them).

@@ -24,7 +24,8 @@ const JournalParts = 64
 // The journal holds what was counted lately, many links in a row: a link's own rows cost more, and are written once for all that came
 // meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it.
 //
-//	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link, hour, 2*number and 1 for programs, last less the hour and 1 more (0: none), number of the word of each dimension (0: none)
+//	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link, hour, 2*number and 1 for programs, last
+//	                       less the hour and 1 more (0: none), number of the word of each dimension (0: none)
 //	                       'i', the earliest time, then places in the stream up to the end: link less the one before, ms since, seq
 const (
 	journalVisits = 'v'
@@ -122,8 +123,8 @@ func SortVisits(list []Visits) {
 	slices.SortFunc(list, func(a, b Visits) int { return cmp.Or(cmp.Compare(a.Link, b.Link), cmp.Compare(a.Hour, b.Hour)) })
 }
 
-// mergeJournal moves the journal that a crash has left to the links' rows, a part at a time. Counts of a link that was deleted may come of it, too: nobody
-// sees them.
+// mergeJournal moves the journal that a crash has left to the links' rows, a part at a time. Counts of a link that was deleted may come of it, too:
+// nobody sees them.
 func (s *Store) mergeJournal() error {
 	for part := range JournalParts {
 		_, err := s.Update(func(tx *Tx) error {
@@ -148,14 +149,17 @@ func (t *Tx) takeJournal(part uint8) (visits []Visits, places []Place, err error
 			return false, errKey
 		}
 		t.DeleteJournal(part, binary.BigEndian.Uint64(rest))
-		if v[0] == journalPlaces {
+		switch v[0] {
+		case journalVisits:
+			more, err := decodeVisits(v[1:])
+			visits = append(visits, more...)
+			return true, err
+		case journalPlaces:
 			more, err := decodeJournalPlaces(v[1:])
 			places = append(places, more...)
 			return true, err
 		}
-		more, err := decodeVisits(v[1:])
-		visits = append(visits, more...)
-		return true, err
+		return false, errKey
 	})
 	SortVisits(visits)
 	slices.SortFunc(places, ComparePlaces)

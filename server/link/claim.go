@@ -2,10 +2,11 @@ package link
 
 import (
 	"cmp"
-	"curt/storage"
 	"errors"
 	"fmt"
 	"slices"
+
+	"curt/storage"
 )
 
 // run is what the links of one batch must know of each other, since a batch does not read its own writes.

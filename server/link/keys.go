@@ -118,7 +118,7 @@ func (s *Service) Info(code string) (*Info, error) {
 
 // FlushAll removes every link, name and ban. Ids, epochs and keys stay, so that no code comes twice, and the totals of all that was ever counted.
 func (s *Service) FlushAll() error {
-	if s.batch == nil && !s.still {
+	if !s.Alone() {
 		if err := s.clicks.Merge(0); err != nil { // most of what is merged below, while nobody has to wait
 			return err
 		}

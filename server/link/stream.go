@@ -49,13 +49,10 @@ func (s *Service) StreamLen(of Stream) (int64, error) {
 
 // indexClicks makes a stream of a link complete, before it is read.
 func (s *Service) indexClicks(of Stream) error {
-	switch {
-	case of.link == 0, s.batch != nil && s.batch.reset: // a reset left it complete; what came since would go with the counts before it
+	if of.link == 0 {
 		return nil
-	case s.Alone():
-		return s.clicks.IndexGuarded(of.link)
 	}
-	return s.clicks.Index(of.link)
+	return s.bringUp(func() error { return s.clicks.Index(of.link) }, func() error { return s.clicks.IndexGuarded(of.link) })
 }
 
 // StreamState says what outlives the entries of the stream of all links.

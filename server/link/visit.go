@@ -72,25 +72,23 @@ func prefetches(purpose []byte) bool {
 }
 
 // FlushClicks writes everything that was counted into the store, and its clicks into the stream. Counts are read after MergeClicks.
-func (s *Service) FlushClicks() error {
-	switch {
-	case s.batch == nil && !s.still:
-		return s.clicks.Flush()
-	case s.batch != nil && s.batch.reset:
-		return nil // what came since would outlive the batch
-	}
-	return s.clicks.FlushGuarded()
-}
+func (s *Service) FlushClicks() error { return s.bringUp(s.clicks.Flush, s.clicks.FlushGuarded) }
 
 // MergeClicks is FlushClicks, and brings the counts of a link up to date, those of all links when id is 0.
 func (s *Service) MergeClicks(id uint64) error {
+	return s.bringUp(func() error { return s.clicks.Merge(id) }, func() error { return s.clicks.MergeGuarded(id) })
+}
+
+// bringUp brings clicks to where they are read: guarded is for where nobody else changes anything. Behind a reset in an Exec it does nothing: what
+// came since would go with the counts before it.
+func (s *Service) bringUp(free, guarded func() error) error {
 	switch {
-	case s.batch == nil && !s.still:
-		return s.clicks.Merge(id)
+	case !s.Alone():
+		return free()
 	case s.batch != nil && s.batch.reset:
 		return nil
 	}
-	return s.clicks.MergeGuarded(id)
+	return guarded()
 }
 
 // Counter is what counts the visits, for figures and for those who wait for clicks.

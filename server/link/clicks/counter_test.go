@@ -441,7 +441,7 @@ func TestRollUp(t *testing.T) {
 				t.Errorf("%d hours from %d", n, first)
 			}
 			var days []storage.Bucket
-			if err := b.store.EachDay(id, 0, 1<<50, func(d storage.Bucket) bool { days = append(days, d); return true }); err != nil {
+			if err := b.store.EachBucket(id, 0, start+52*hour-1, func(d storage.Bucket) bool { days = append(days, d); return true }); err != nil {
 				t.Fatal(err)
 			}
 			if len(days) != 3 || days[0].Visits != 24 || days[0].Bots != 8 || days[2].Visits != 4 || days[2].Start != start+48*hour || days[1].Last != start+47*hour {

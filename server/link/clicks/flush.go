@@ -48,6 +48,10 @@ func (c *Counter) Merge(id uint64) error {
 func (c *Counter) mergeOne(at int) error {
 	c.opts.Guard.Lock()
 	defer c.opts.Guard.Unlock()
+	return c.mergeOneGuarded(at)
+}
+
+func (c *Counter) mergeOneGuarded(at int) error {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
 	_, err := c.merge(at)
@@ -67,12 +71,7 @@ func (c *Counter) MergeGuarded(id uint64) error {
 func (c *Counter) Index(id uint64) error { return c.mergeOne(partOf(id)) }
 
 // IndexGuarded is Index for a caller that holds Guard, or keeps out everybody who does.
-func (c *Counter) IndexGuarded(id uint64) error {
-	c.flushing.Lock()
-	defer c.flushing.Unlock()
-	_, err := c.merge(partOf(id))
-	return err
-}
+func (c *Counter) IndexGuarded(id uint64) error { return c.mergeOneGuarded(partOf(id)) }
 
 // Sync flushes, merges the part whose turn it is, and waits until it is durable.
 func (c *Counter) Sync() error { return c.syncAfter(c.mergeNext) }
