@@ -18,7 +18,15 @@ type Tx struct {
 	expiring int64 // the same of links with an expiry
 	wiped    bool
 
-	key, val []byte // scratch
+	key, val []byte // scratch, in memory of its own while it fits
+	keyBuf   [64]byte
+	valBuf   [256]byte
+}
+
+func newTx(s *Store, r Reader, b *pebble.Batch) *Tx {
+	t := &Tx{Reader: r, store: s, batch: b}
+	t.key, t.val = t.keyBuf[:0], t.valBuf[:0]
+	return t
 }
 
 // Discard drops the transaction; after Commit it does nothing.

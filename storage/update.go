@@ -11,7 +11,7 @@ import (
 // returned. The change is visible when Update returns and durable once WaitSynced(ticket) returned nil.
 // Concurrent calls are allowed: callers hold their own locks. Reads inside fn see the committed state only.
 func (s *Store) Update(fn func(*Tx) error) (ticket uint64, err error) {
-	t := &Tx{Reader: s.Reader, store: s, batch: s.db.NewBatch()}
+	t := newTx(s, s.Reader, s.db.NewBatch())
 	defer t.Discard()
 	if err := fn(t); err != nil {
 		return 0, err
@@ -22,7 +22,7 @@ func (s *Store) Update(fn func(*Tx) error) (ticket uint64, err error) {
 // Begin starts a transaction whose reads see its own writes. End it with Commit or Discard.
 func (s *Store) Begin() *Tx {
 	b := s.db.NewIndexedBatch()
-	return &Tx{Reader: Reader{from: b, reads: s.reads}, store: s, batch: b}
+	return newTx(s, Reader{from: b, reads: s.reads}, b)
 }
 
 // Commit applies the transaction as one batch, without sync. The Tx is used up.

@@ -38,8 +38,11 @@ func (c *change) save(old, l *storage.Link) error {
 // touch notes every text of a link as changed.
 func (c *change) touch(l *storage.Link) { c.texts = append(c.texts, c.textsOf(l)...) }
 
-func (c *change) event(kind string, l *storage.Link) {
-	c.events = append(c.events, Event{Kind: kind, Code: c.codeOf(l), Target: l.Target, Tenant: l.Tenant, Time: c.now})
+func (c *change) event(kind string, l *storage.Link) { c.eventAt(kind, c.codeOf(l), l) }
+
+// eventAt is event of a link whose code the caller knows.
+func (c *change) eventAt(kind, code string, l *storage.Link) {
+	c.events = append(c.events, Event{Kind: kind, Code: code, Target: l.Target, Tenant: l.Tenant, Time: c.now})
 }
 
 // publish drops what the cache knew and tells those who watch.

@@ -11,8 +11,28 @@ import (
 
 // run is what the links of one batch must know of each other, since a batch does not read its own writes.
 type run struct {
+	alone bool // one link, which nobody asks about
 	plain map[dedupKey]*plan
 	names map[string]bool
+}
+
+func newRun(links int) *run {
+	if links == 1 {
+		return &run{alone: true}
+	}
+	return &run{plain: map[dedupKey]*plan{}, names: map[string]bool{}}
+}
+
+func (r *run) addPlain(key dedupKey, p *plan) {
+	if !r.alone {
+		r.plain[key] = p
+	}
+}
+
+func (r *run) addName(name string) {
+	if !r.alone {
+		r.names[name] = true
+	}
 }
 
 // same is the plan of this run whose link p may share.
@@ -148,7 +168,7 @@ func (s *Service) write(c *change, run *run, p *plan) error {
 	} else {
 		s.addName(p.name) // before the commit: "no" must never be wrong
 		c.tx.PutName(p.name, p.id)
-		run.names[p.name] = true
+		run.addName(p.name)
 	}
 	if p.req.Forward {
 		l.Flags |= storage.Forward
@@ -157,21 +177,21 @@ func (s *Service) write(c *change, run *run, p *plan) error {
 		l.Flags |= storage.Plain
 		if p.dedup != DedupOff {
 			c.hintAt(p.keys.strict, p.id)
-			run.plain[p.keys.strict] = p
+			run.addPlain(p.keys.strict, p)
 		}
 		if p.dedup == DedupLoose {
 			c.hintAt(p.keys.loose, p.id)
-			run.plain[p.keys.loose] = p
+			run.addPlain(p.keys.loose, p)
 		}
 	}
 	if p.in != nil {
 		p.dress(c, l)
 	}
 	if p.again() {
-		run.plain[importKey(l.Tenant, p.print)] = p
+		run.addPlain(importKey(l.Tenant, p.print), p)
 	}
-	c.touch(l)
-	c.event("created", l)
+	c.texts = append(c.texts, p.text)
+	c.eventAt("created", p.text, l)
 	return c.tx.PutLink(nil, l)
 }
 

@@ -357,3 +357,16 @@ func TestExecIsAllOrNothing(t *testing.T) {
 	b.wantErr(err, fault)
 	b.wantState("x", Absent)
 }
+
+// BenchmarkShorten makes plain links of different URLs, without waiting for the disk.
+func BenchmarkShorten(bb *testing.B) {
+	b := newBench(bb, Options{OnChange: func(Changes) {}})
+	ctx := context.Background()
+	bb.ReportAllocs()
+	bb.ResetTimer()
+	for i := range bb.N {
+		if _, err := b.Shorten(ctx, &Request{URL: url(i)}); err != nil {
+			bb.Fatal(err)
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (s *Service) decide(c *change, r *SetRequest, p *plan, l *storage.Link, res
 	if err := c.refuseBanned(&c.tx.Reader, p.keys.strict, p.target); err != nil {
 		return err
 	}
-	run := &run{names: map[string]bool{}}
+	run := newRun(1)
 	if _, err := s.claim(c, run, p); err != nil {
 		return err
 	}

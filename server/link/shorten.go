@@ -187,7 +187,7 @@ func (s *Service) attempt(ctx context.Context, plans []*plan) (again []*plan) {
 	if len(ready) == 0 {
 		return nil
 	}
-	run := &run{plain: map[dedupKey]*plan{}, names: map[string]bool{}}
+	run := newRun(len(ready))
 	err := s.apply(&set, func(c *change) error {
 		for _, p := range ready {
 			p.out.Code, p.out.Err = s.make(c, run, p)
