@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -93,6 +94,7 @@ func (s *syncer) run() {
 	for {
 		select {
 		case <-s.kick:
+			runtime.Gosched() // who is ready to run goes first: what they apply shares this sync, which waits for nobody
 			s.round()
 		case <-s.stop:
 			return
