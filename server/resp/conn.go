@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type Conn struct {
 	raw net.Conn  // the socket
 	nc  net.Conn  // raw, or TLS over it
 	tls *tls.Conn // nc, when it is TLS
+
+	socket syscall.RawConn // of raw, for writes that do not wait; nil with TLS
 
 	in      parser
 	readErr error // sticky

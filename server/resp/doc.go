@@ -13,9 +13,9 @@
 // where system calls are all that counts.
 //
 //	socket -> fill -> parser -> bell -> redcon -> Handler.Command ... -> flush
-//	                                                                      |
-//	socket <- send <- writer goroutine <- queue <- (debt not synced) <----+
-//	socket <- send <------------------------------ (no debt) <------------+
+//	                                                                       |
+//	socket <- releaser, or send <- writer <- queue <- (debt not synced) <--+
+//	socket <- send <--------------------------------- (no debt) <----------+
 //
 // Reading (read.go, parse.go, inline.go). One goroutine, redcon's, owns a
 // connection: it reads, parses, runs handlers and flushes. The words given to
@@ -23,10 +23,12 @@
 // one that streams reads 32 KiB at a time from a pool; larger commands get
 // their own buffer, dropped when they are done.
 //
-// Writing (gate.go). A handler appends to Conn.W. The flush after the batch is
-// the gate: bytes that owe a sync (Conn.Owe) wait in an ordered queue for it,
-// on a writer goroutine that lives as long as the queue has something in it,
-// while the owner reads on, until the window is full. Pushes from other
+// Writing (gate.go, release.go). A handler appends to Conn.W. The flush after
+// the batch is the gate: bytes that owe a sync (Conn.Owe) wait in an ordered
+// queue for it, while the owner reads on, until the window is full. After the
+// sync one goroutine, the releaser, sends what waited, without waiting for any
+// peer; what does not go at once is sent by a writer goroutine of the connection,
+// which lives as long as the queue has something in it. Pushes from other
 // goroutines enter the same queue, behind the replies of a running batch.
 // There is no other way out: QUIT, protocol errors, early flushes and the
 // drain end in the same flush.

@@ -201,35 +201,78 @@ func (c *Conn) writeThrough(b []byte) error {
 	return nil
 }
 
+// startWriterLocked has the queue sent: by the releaser where it waits for a
+// sync, as replies to a write do, else by a writer goroutine. With TLS, whose
+// records can't be written in part, it is always the latter.
 func (c *Conn) startWriterLocked() {
-	if !c.out.writing {
-		c.out.writing = true
+	switch {
+	case c.out.writing:
+		return
+	case c.socket != nil && len(c.out.list) > 0 && !c.srv.settled(c.out.list[0].ticket):
+		c.srv.releaser.add(c)
+	default:
 		go c.writeQueue()
 	}
+	c.out.writing = true
 }
 
 // writeQueue is the writer goroutine: it sends the queue, each segment after
 // its ticket, and ends when nothing is left. drain waits for it.
 func (c *Conn) writeQueue() {
 	var err error
-	var spare []segment
-	for {
-		c.mu.Lock()
-		list := c.out.list
-		c.out.list = spare[:0]
-		c.out.taken = len(list)
-		if len(list) == 0 || err != nil {
-			c.out.sent(list)
-			c.out.writing = false
-			c.cond.Broadcast()
-			c.mu.Unlock()
-			return
-		}
-		c.mu.Unlock()
+	for list := c.takeQueue(nil, nil); list != nil; {
 		err = c.writeList(list)
 		clear(list)
-		spare = list[:0:min(cap(list), 64)]
+		list = c.takeQueue(list[:0:min(cap(list), 64)], err)
 	}
+}
+
+// takeQueue gives what waits to the one who sends it, and leaves spare for what
+// comes. With nothing there, or when err drops it, nil: the sender has ended.
+func (c *Conn) takeQueue(spare []segment, err error) []segment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.out.list
+	c.out.list = spare
+	c.out.taken = len(list)
+	if len(list) == 0 || err != nil {
+		c.out.sent(list)
+		c.out.writing = false
+		c.cond.Broadcast()
+		return nil
+	}
+	return list
+}
+
+// sentQueue takes a list that was sent off the books. It reports whether more
+// waits; else the sender has ended.
+func (c *Conn) sentQueue(list []segment) (more bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.sent(list)
+	if more = len(c.out.list) > 0; !more {
+		clear(list)
+		c.out.list = list[:0]
+		c.out.writing = false
+	}
+	c.cond.Broadcast()
+	return more
+}
+
+// putBack returns to the queue a list that was taken, without the n bytes of it
+// that were sent.
+func (c *Conn) putBack(list []segment, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q, first := &c.out, &list[0]
+	if first.push {
+		q.pushBytes -= n
+	} else {
+		q.replyBytes -= n
+	}
+	first.buf = first.buf[n:]
+	q.list = append(list, q.list...)
+	q.taken = 0
 }
 
 func (c *Conn) writeList(list []segment) error {

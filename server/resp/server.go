@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/tidwall/redcon"
@@ -47,6 +48,7 @@ type Server struct {
 	clock   atomic.Int64 // coarse time, moved by the sweeper; see elapsed
 	lastID  atomic.Int64
 
+	releaser releaser
 	buffers  sync.Pool    // of *[largeBuffer]byte
 	toldHTTP atomic.Int64 // when noteHTTP logged last
 
@@ -196,6 +198,8 @@ func (s *Server) admit(raw net.Conn, config *tls.Config) *Conn {
 	if config != nil {
 		c.tls = tls.Server(raw, config)
 		c.nc = c.tls
+	} else if socket, ok := raw.(syscall.Conn); ok {
+		c.socket, _ = socket.SyscallConn() // an error is that of a closed socket
 	}
 	c.W = &c.writer
 	c.W.SetProto(2)
