@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +25,7 @@ const drainTime = 10 * time.Second
 // is opened, and the store is open before the first client is answered.
 func serve(s *settings, out io.Writer) error {
 	s.Logger = newLogger(s)
+	addProcessor()
 	warn := fitDescriptors(s)
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()
@@ -44,6 +46,14 @@ func serve(s *settings, out io.Writer) error {
 	warn(s.Logger)
 	notify("READY=1")
 	return answer(running, release, s.Logger, srv, bound)
+}
+
+// addProcessor lets Go use one processor more than there are, unless GOMAXPROCS says how many: of those it has, it keeps one for whoever is in a
+// system call that takes its time, which is most often a sync of the log.
+func addProcessor() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	}
 }
 
 func newLogger(s *settings) *slog.Logger {
