@@ -84,7 +84,7 @@ type engine struct {
 	hosts     *hostBans
 	cache     *otter.Cache[string, *Target]
 	source    *loader
-	words     wordList
+	words     *wordList
 	clicks    *clicks.Counter
 	grants    grants
 	retention time.Duration

@@ -9,7 +9,7 @@ import (
 
 // wordList knows which words a made code must not hold, by their first byte. An id whose code holds one is left unused, so the list may
 // change at any time: it says nothing about the codes that are out already.
-type wordList map[byte][]string
+type wordList [256][]string
 
 // foldLookalikes maps letters and digits that people read as each other to one of them.
 var foldLookalikes = strings.NewReplacer("0", "o", "1", "i", "l", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "9", "g")
@@ -25,11 +25,11 @@ var folded = func() (table [utf8.RuneSelf]byte) {
 }()
 
 // newWordList folds words; nil means the public list of go-away, an empty list none.
-func newWordList(words []string) wordList {
+func newWordList(words []string) *wordList {
 	if words == nil {
 		words = append(append(words, goaway.DefaultProfanities...), goaway.DefaultFalseNegatives...)
 	}
-	list := wordList{}
+	list := new(wordList)
 	for _, w := range words {
 		if w = foldWord(strings.TrimSpace(w)); w != "" {
 			list[w[0]] = append(list[w[0]], w)
@@ -39,7 +39,7 @@ func newWordList(words []string) wordList {
 }
 
 // in reports whether code holds a word of the list.
-func (l wordList) in(code string) bool {
+func (l *wordList) in(code string) bool {
 	buf := make([]byte, 0, MaxLength)
 	for i := range len(code) {
 		buf = append(buf, folded[code[i]])
