@@ -48,11 +48,12 @@ func serve(s *settings, out io.Writer) error {
 	return answer(running, release, s.Logger, srv, bound)
 }
 
-// addProcessor lets Go use one processor more than there are, unless GOMAXPROCS says how many: of those it has, it keeps one for whoever is in a
-// system call that takes its time, which is most often a sync of the log.
+// addProcessor lets Go use one processor more than there are: of those it has, it keeps one for whoever is in a system call that takes its
+// time, which is most often a sync of the log. Where fewer than all are for this process, by GOMAXPROCS or the limit of a container, Go goes on
+// following that limit.
 func addProcessor() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	if n := runtime.NumCPU(); os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) == n {
+		runtime.GOMAXPROCS(n + 1)
 	}
 }
 

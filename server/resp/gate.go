@@ -201,19 +201,21 @@ func (c *Conn) writeThrough(b []byte) error {
 	return nil
 }
 
-// startWriterLocked has the queue sent: by the releaser where it waits for a
-// sync, as replies to a write do, else by a writer goroutine. With TLS, whose
-// records can't be written in part, it is always the latter.
+// startWriterLocked has the queue sent: by the releaser where replies wait for a
+// sync, else by a writer goroutine. With TLS, whose records can't be written in
+// part, it is always the latter.
 func (c *Conn) startWriterLocked() {
-	switch {
-	case c.out.writing:
+	if c.out.writing {
 		return
-	case c.socket != nil && len(c.out.list) > 0 && !c.srv.settled(c.out.list[0].ticket):
-		c.srv.releaser.add(c)
-	default:
-		go c.writeQueue()
 	}
 	c.out.writing = true
+	list := c.out.list
+	if c.socket == nil || len(list) == 0 || list[0].push || c.srv.settled(list[0].ticket) {
+		go c.writeQueue()
+		return
+	}
+	c.out.list, c.out.taken = nil, len(list)
+	c.srv.releaser.add(waiter{c, list})
 }
 
 // writeQueue is the writer goroutine: it sends the queue, each segment after
@@ -244,19 +246,20 @@ func (c *Conn) takeQueue(spare []segment, err error) []segment {
 	return list
 }
 
-// sentQueue takes a list that was sent off the books. It reports whether more
-// waits; else the sender has ended.
-func (c *Conn) sentQueue(list []segment) (more bool) {
+// sentQueue takes a list that was sent off the books, and has sent what came
+// meanwhile.
+func (c *Conn) sentQueue(list []segment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.sent(list)
-	if more = len(c.out.list) > 0; !more {
-		clear(list)
+	c.out.writing = false
+	clear(list)
+	if len(c.out.list) > 0 {
+		c.startWriterLocked()
+	} else {
 		c.out.list = list[:0]
-		c.out.writing = false
 	}
 	c.cond.Broadcast()
-	return more
 }
 
 // putBack returns to the queue a list that was taken, without the n bytes of it

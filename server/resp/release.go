@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -11,7 +12,7 @@ import (
 // is left to a writer of the connection's own.
 type releaser struct {
 	mu      sync.Mutex
-	waiting []*Conn // in the order in which they came; their out.writing is set
+	coming  []waiter // since the goroutine looked last
 	running bool
 
 	// Of the goroutine: what it tries to write, and how much of that went.
@@ -19,63 +20,94 @@ type releaser struct {
 	written int
 }
 
-// add lets the releaser send c's queue.
-func (r *releaser) add(c *Conn) {
+// A waiter is a queue that was taken from its connection, whose out.writing is
+// set. What the connection queues meanwhile, for later syncs, is not in it.
+type waiter struct {
+	conn *Conn
+	list []segment
+}
+
+func (w waiter) ticket() uint64 { return w.list[0].ticket }
+
+// add lets the releaser send a queue.
+func (r *releaser) add(w waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting = append(r.waiting, c)
+	r.coming = append(r.coming, w)
 	if !r.running {
 		r.running = true
 		go r.run()
 	}
 }
 
-// run ends when nobody waits.
+// run ends when nobody waits. It waits for a sync when nobody's is done.
 func (r *releaser) run() {
 	attempt := r.attempt
-	for list := r.take(nil); list != nil; list = r.take(list) {
-		for _, c := range list {
-			r.release(c, attempt)
+	for list := r.take(nil); len(list) > 0; list = r.take(list) {
+		left := list[:0]
+		for _, w := range list {
+			if w.conn.srv.settled(w.ticket()) {
+				r.release(w, attempt)
+			} else {
+				left = append(left, w)
+			}
 		}
+		if len(left) == len(list) {
+			left = await(left)
+		}
+		clear(list[len(left):])
+		list = left
 	}
 }
 
-// take returns who waits, and keeps the room of the list before; nil is the end.
-func (r *releaser) take(before []*Conn) []*Conn {
-	clear(before)
+// take adds those who came to those who are left. Nobody is the end.
+func (r *releaser) take(left []waiter) []waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.waiting
-	r.waiting = before[:0]
-	if len(list) == 0 {
-		r.running = false
-		return nil
+	left = append(left, r.coming...)
+	clear(r.coming)
+	r.coming = r.coming[:0]
+	r.running = len(left) > 0
+	return left
+}
+
+// await waits for the sync that is done first, and drops its waiter when it
+// fails.
+func await(list []waiter) []waiter {
+	first := 0
+	for i, w := range list {
+		if w.ticket() < list[first].ticket() {
+			first = i
+		}
 	}
-	return list
+	w := list[first]
+	err := w.conn.srv.settle(w.ticket())
+	if err == nil {
+		return list
+	}
+	w.conn.Kill()
+	w.conn.putBack(w.list, 0)
+	w.conn.takeQueue(nil, err)
+	return slices.Delete(list, first, first+1)
 }
 
 // release sends the one segment that waits on most connections. What is more,
-// or can't be sent at once, is for a writer of c's own, and so is an error.
-func (r *releaser) release(c *Conn, attempt func(fd uintptr) bool) {
-	list := c.takeQueue(nil, nil)
-	if err := c.srv.settle(list[0].ticket); err != nil {
-		c.Kill()
-		c.putBack(list, 0)
-		c.takeQueue(nil, err)
-		return
-	}
-	r.bytes, r.written = list[0].buf, 0
-	if len(list) == 1 {
-		_ = c.socket.Write(attempt) // the writer will meet the error again
+// or does not go at once, is for a writer of the connection's own, and so is an
+// error, which it will meet again.
+func (r *releaser) release(w waiter, attempt func(fd uintptr) bool) {
+	c, reply := w.conn, w.list[0].buf
+	r.bytes, r.written = reply[:min(len(reply), writeChunk)], 0
+	if len(w.list) == 1 {
+		_ = c.socket.Write(attempt)
 		c.bytesOut.Add(int64(r.written))
 	}
-	switch {
-	case r.written < len(r.bytes):
-		c.putBack(list, r.written)
-		go c.writeQueue()
-	case c.sentQueue(list):
-		r.add(c)
+	r.bytes = nil
+	if len(w.list) == 1 && r.written == len(reply) {
+		c.sentQueue(w.list)
+		return
 	}
+	c.putBack(w.list, r.written)
+	go c.writeQueue()
 }
 
 // attempt writes to a socket what it takes at once. It is for RawConn.Write.
