@@ -22,6 +22,8 @@ type queue struct {
 	list []segment // in order, the writer's own not included
 	held []segment // pushes behind the running batch
 
+	spare []byte // of a reply that was sent: W's next buffer; small, or nil
+
 	busy    bool // a batch runs
 	writing bool // somebody writes to the socket: the writer goroutine or the owner
 
@@ -151,7 +153,7 @@ func (c *Conn) enqueueLocked(reply segment, release bool) {
 	q := &c.out
 	if len(reply.buf) > 0 {
 		if c.W.b = c.W.b[:0]; q.add(reply) {
-			c.W.b = nil
+			c.W.b, q.spare = q.spare, nil
 		}
 	}
 	if release {
@@ -246,13 +248,16 @@ func (c *Conn) takeQueue(spare []segment, err error) []segment {
 	return list
 }
 
-// sentQueue takes a list that was sent off the books, and has sent what came
-// meanwhile.
-func (c *Conn) sentQueue(list []segment) {
+// sentReply takes the one reply that was sent off the books, and has sent what
+// came meanwhile.
+func (c *Conn) sentReply(list []segment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.sent(list)
 	c.out.writing = false
+	if buf := list[0].buf; cap(buf) <= smallBuffer {
+		c.out.spare = buf[:0]
+	}
 	clear(list)
 	if len(c.out.list) > 0 {
 		c.startWriterLocked()

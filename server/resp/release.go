@@ -103,7 +103,7 @@ func (r *releaser) release(w waiter, attempt func(fd uintptr) bool) {
 	}
 	r.bytes = nil
 	if len(w.list) == 1 && r.written == len(reply) {
-		c.sentQueue(w.list)
+		c.sentReply(w.list)
 		return
 	}
 	c.putBack(w.list, r.written)
