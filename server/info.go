@@ -202,6 +202,7 @@ func (s *Server) infoCurt(b *strings.Builder) {
 	line(b, "curt_block_reads", st.CacheMisses)
 	line(b, "curt_block_cache_bytes", st.CacheBytes)
 	line(b, "curt_filter_bytes", s.links.FilterBytes())
+	line(b, "curt_filters_ready", truth(s.links.FiltersReady()))
 	line(b, "curt_fsyncs", st.Fsyncs)
 	line(b, "curt_disk_low", truth(s.store.DiskLow()))
 	line(b, "curt_store_stalled", truth(st.Stalled))

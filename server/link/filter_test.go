@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // A filter whose size was guessed too small is built again: it knows every key, and hardly any other.
@@ -103,5 +104,20 @@ func TestFilterRoom(t *testing.T) {
 			t.Errorf("filter %d is full with %d keys, want %d", i, stored, want+1)
 		}
 		build()
+	}
+}
+
+// TestFiltersReady: all filters count, each of which a new link asks.
+func TestFiltersReady(t *testing.T) {
+	b := newBench(t, Options{})
+	for !b.FiltersReady() {
+		time.Sleep(time.Millisecond)
+	}
+	for i, f := range []*filter{&b.names, &b.bans, &b.hints} {
+		built := f.pair.Swap(nil)
+		if b.FiltersReady() {
+			t.Errorf("ready without filter %d", i)
+		}
+		f.pair.Store(built)
 	}
 }

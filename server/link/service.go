@@ -210,6 +210,9 @@ func (s *Service) FilterBytes() int64 { return s.names.size() + s.hints.size() +
 // FilterReady reports that look-ups of unknown names are answered from memory.
 func (s *Service) FilterReady() bool { return s.names.ready() }
 
+// FiltersReady reports that all filters are built, those over dedup keys and banned targets too: until then a new link costs reads of the store.
+func (s *Service) FiltersReady() bool { return s.names.ready() && s.bans.ready() && s.hints.ready() }
+
 const filterDaily = 24 * time.Hour
 
 // maintainFilters builds the filters at once, again when one is full, and daily (what was deleted leaves bits behind).

@@ -136,6 +136,11 @@ func (b *bench) growth(r *report, large imported) error {
 	}
 	defer b.stopAll()
 	time.Sleep(5 * time.Second) // for compactions
+	for _, s := range []*server{a, z} {
+		if err := s.filtersReady(); err != nil {
+			return err
+		}
+	}
 	var ratios, ofSmall, ofLarge []float64
 	for i := range *rounds {
 		prefix := fmt.Sprintf("https://example.com/growth/%d/", i)
@@ -213,6 +218,22 @@ func (b *bench) askAll(dir string, commands, options []string) (blocks float64, 
 	}
 	after, err := t.info("curt_block_reads")
 	return after - before, err
+}
+
+// filtersReady waits until a server knows without the store what is not there.
+func (s *server) filtersReady() error {
+	t, err := s.talk()
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	for {
+		ready, err := t.info("curt_filters_ready")
+		if err != nil || ready == 1 {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // purge makes 1,000 links that expire at once, and returns the processor time that a server takes for each until they are gone.
