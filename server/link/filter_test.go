@@ -121,3 +121,34 @@ func TestFiltersReady(t *testing.T) {
 		f.pair.Store(built)
 	}
 }
+
+// TestNamesFilterFollowsTheNames: links without names take no room in it, however many they are; names that are many are all in it.
+func TestNamesFilterFollowsTheNames(t *testing.T) {
+	const smallest = filterMinKeys * filterBitsPerKey / 8
+	b := newBench(t, Options{})
+	reopen := func() {
+		b.restart(nil)
+		for !b.FiltersReady() || b.names.full() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	requests := make([]*Request, filterMinKeys)
+	for i := range requests {
+		requests[i] = &Request{URL: url(i)}
+	}
+	b.ShortenMany(context.Background(), requests)
+	reopen()
+	if n := b.names.size(); n > smallest+64 {
+		t.Errorf("a filter without names takes %d bytes", n)
+	}
+	for i := range requests {
+		requests[i] = &Request{URL: url(i), Alias: fmt.Sprint("name-", i), HasAlias: true}
+	}
+	b.ShortenMany(context.Background(), append(requests, &Request{URL: url(0), Alias: "one-more", HasAlias: true}))
+	reopen()
+	if n := b.names.size(); n < 2*smallest {
+		t.Errorf("a filter of %d names takes %d bytes", filterMinKeys+1, n)
+	}
+	b.wantState("name-7", Live)
+	b.wantState("one-more", Live)
+}

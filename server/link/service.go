@@ -245,8 +245,9 @@ func (e *engine) buildFilters(ctx context.Context, due func(*filter) bool) {
 	}
 }
 
+// filterNames does not know how many names there are, and most stores have few: where they are many, they are read twice.
 func (e *engine) filterNames(ctx context.Context) error {
-	return e.names.rebuild(ctx, e.store.Links(), e.barrier, func(add func(string) bool) error {
+	return e.names.rebuild(ctx, 0, e.barrier, func(add func(string) bool) error {
 		return e.store.EachName("", func(name string, _ uint64) bool { return add(name) })
 	})
 }
