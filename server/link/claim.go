@@ -11,26 +11,25 @@ import (
 
 // run is what the links of one batch must know of each other, since a batch does not read its own writes.
 type run struct {
-	alone bool // one link, which nobody asks about
-	plain map[dedupKey]*plan
-	names map[string]bool
+	plain map[dedupKey]*plan // nil in a run of one link, which nobody asks about
+	names map[string]bool    // likewise
 }
 
 func newRun(links int) *run {
 	if links == 1 {
-		return &run{alone: true}
+		return &run{}
 	}
 	return &run{plain: map[dedupKey]*plan{}, names: map[string]bool{}}
 }
 
 func (r *run) addPlain(key dedupKey, p *plan) {
-	if !r.alone {
+	if r.plain != nil {
 		r.plain[key] = p
 	}
 }
 
 func (r *run) addName(name string) {
-	if !r.alone {
+	if r.names != nil {
 		r.names[name] = true
 	}
 }

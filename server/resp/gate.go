@@ -25,7 +25,7 @@ type queue struct {
 	spare []byte // of a reply that was sent: W's next buffer; small, or nil
 
 	busy    bool // a batch runs
-	writing bool // somebody writes to the socket: the writer goroutine or the owner
+	writing bool // somebody writes to the socket: the owner, a writer goroutine or the releaser
 
 	replyBytes, pushBytes int // queued, held or being written
 	writes                int // owing commands queued or being written

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -227,13 +228,14 @@ func (s *server) filtersReady() error {
 		return err
 	}
 	defer t.Close()
-	for {
+	for range 10_000 {
 		ready, err := t.info("curt_filters_ready")
 		if err != nil || ready == 1 {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	return errors.New("the filters are not built")
 }
 
 // purge makes 1,000 links that expire at once, and returns the processor time that a server takes for each until they are gone.
