@@ -83,6 +83,34 @@ func TestReadmeSession(t *testing.T) {
 	}
 }
 
+// The lines of the README's Go program are those of the example, in its order.
+func TestReadmeProgram(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## In a Go program\n")
+	_, block, _ := strings.Cut(section, "```go\n")
+	block, _, ok := strings.Cut(block, "\n```")
+	if !ok {
+		t.Fatal("README.md has no Go program")
+	}
+	example, err := os.ReadFile("server/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(example)
+	for line := range strings.SplitSeq(block, "\n") {
+		if line == "..." {
+			continue
+		}
+		if _, rest, ok = strings.Cut(rest, "\t"+line+"\n"); !ok {
+			t.Errorf("the example does not say there\n%s", line)
+		}
+	}
+}
+
 // The two commands and the files that the README sends a reader to exist.
 func TestReadmeNames(t *testing.T) {
 	t.Parallel()
