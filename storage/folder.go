@@ -82,7 +82,26 @@ func readMarker(fs vfs.FS, dir string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", fs.PathJoin(dir, markerFile), err)
 	}
-	return true, checkMarker(dir, text)
+	if err := checkMarker(dir, text); err != nil {
+		return true, err
+	}
+	return true, checkManifest(dir, names)
+}
+
+// manifestMarker begins the name of the file by which Pebble finds its manifest. It is made before the first log and is never missing since.
+const manifestMarker = "marker.manifest."
+
+// checkManifest refuses tables and logs that no manifest is there for.
+func checkManifest(dir string, names []string) error {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, manifestMarker) }) {
+		return nil
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".log") {
+			return fmt.Errorf("open %s: %w (it has %s and no %s*)", dir, ErrIncomplete, name, manifestMarker)
+		}
+	}
+	return nil
 }
 
 // mark says in dir what it holds.

@@ -74,8 +74,55 @@ func TestMustExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); !errors.Is(err, ErrNoStore) {
+		t.Errorf("a folder in which nothing was written: %v", err)
+	}
+	if s, err = openDisk(dir); err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, putLink(1))
 	if err := errors.Join(s.Close(), open()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLostManifest: without the file that names the manifest Pebble would take the folder for a new one, and remove what is in it.
+func TestLostManifest(t *testing.T) {
+	for _, mode := range []string{"log", "table"} {
+		dir := t.TempDir()
+		s, err := openDisk(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(t, s, putLink(1))
+		if mode == "table" {
+			err = s.db.Flush()
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		lost, err := filepath.Glob(filepath.Join(dir, manifestMarker+"*"))
+		if err != nil || len(lost) != 1 {
+			t.Fatal(lost, err)
+		}
+		kept := filepath.Join(t.TempDir(), "kept")
+		if err := os.Rename(lost[0], kept); err != nil {
+			t.Fatal(err)
+		}
+		mustRefuse(t, dir, ErrIncomplete)
+		if err := os.Rename(kept, lost[0]); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = openDisk(dir); err != nil {
+			t.Fatal(err)
+		}
+		mustHave(t, s, 1)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 	ErrNoStore = errors.New("there is no Curt store")
 	// ErrForeign is returned by Open when the folder holds something that is not a Curt store.
 	ErrForeign = errors.New("the folder is not empty and holds no Curt store")
+	// ErrIncomplete is returned by Open when the file is missing that says which tables and logs are the store's. Pebble would begin anew and remove them.
+	ErrIncomplete = errors.New("files of the store are missing: only a backup has its links")
 	// ErrBackup is returned by Open when the folder holds a backup: going on from there would give out again what was given out since.
 	ErrBackup = errors.New("the folder is a backup, which can only be restored into another one")
 	// ErrNoBackup is returned by Restore when the folder it is to read holds no finished backup.
@@ -122,7 +124,7 @@ type Store struct {
 	closers    []io.Closer // after Pebble, in this order
 }
 
-// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrFormat, ErrNoStore, or what the disk said.
+// Open opens or creates the store in o.Dir. Errors: ErrLocked, ErrForeign, ErrIncomplete, ErrBackup, ErrFormat, ErrNoStore, or what the disk said.
 func Open(o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -142,7 +144,11 @@ func Open(o Options) (*Store, error) {
 	if err := s.openPebble(o, fs, lock); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if err := s.load(); err != nil {
+	err = s.load()
+	if err == nil && s.isNew && o.MustExist {
+		err = fmt.Errorf("open %s: %w", o.Dir, ErrNoStore) // whoever made the folder came no further
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.db.Close(), s.closeAll())
 	}
 	s.files.open.Store(true)
