@@ -39,9 +39,22 @@ func exportFrom(s *settings, out io.Writer) error {
 	return transfer.ExportFrom(ctx, from, out, bar.add)
 }
 
-// interruptible is a context that a signal ends.
+// interruptible is a context that a signal ends; a second one ends the process at once.
 func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	context.AfterFunc(ctx, release)
+	return ctx, release
+}
+
+// interruptibly reads from r until ctx ends: a terminal or a pipe may have nothing to say for ever. Then nobody waits for the read under way.
+func interruptibly(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
+	return out
 }
 
 // importLinks brings the links of a file into a store. Rows that can't come in are listed on stderr; that is no error.
@@ -56,12 +69,16 @@ func importLinks(s *settings, out io.Writer) error {
 	defer file.Close()
 	ctx, release := interruptible()
 	defer release()
+	var from io.Reader = file
+	if size < 0 {
+		from = interruptibly(ctx, file)
+	}
 	bar := newBar(size, "bytes")
 	o := transfer.ImportOptions{Format: s.format, DryRun: s.dryRun, Refused: func(r transfer.Refusal) {
 		bar.clear()
 		fmt.Fprintf(os.Stderr, "%s: %s\n", r.Place, transfer.Explain(r.Err))
 	}}
-	sum, err := s.importInto(ctx, bar.reader(file), o)
+	sum, err := s.importInto(ctx, bar.reader(from), o)
 	bar.finish()
 	if err != nil {
 		return fmt.Errorf("%w (%d imported, %d refused until then)", err, sum.Imported, sum.Refused)

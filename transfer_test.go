@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // curtOK runs a subcommand that must succeed, and returns what it printed.
@@ -201,5 +204,46 @@ func TestImportTakesASmallCache(t *testing.T) {
 				t.Errorf("--cache-bytes %s: no %s in %s", allowed, line, text)
 			}
 		}
+	}
+}
+
+// A signal ends an import that waits for its standard input, with one line; what came in before is there.
+func TestImportInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd := program(t, nil, "import", "--dir", dir, "--format", "csv", "-")
+	rows, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() // only now: until then more may come
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	io.WriteString(rows, "url\nftp://example.com/\n")
+	for i := range 1000 {
+		fmt.Fprintf(rows, "https://example.com/%d\n", i)
+	}
+	said := bufio.NewScanner(stderr)
+	if !said.Scan() || !strings.HasPrefix(said.Text(), "line 2: BADURL") { // the first rows are in
+		t.Fatal(said.Text())
+	}
+	cmd.Process.Signal(os.Interrupt)
+	var last []string
+	for said.Scan() {
+		last = append(last, said.Text())
+	}
+	cmd.Wait()
+	if len(last) != 1 || !strings.HasPrefix(last[0], "curt: interrupt signal received (") || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("%v: %q", cmd.ProcessState, last)
+	}
+	if got := curtOK(t, "check", "--dir", dir); !strings.HasSuffix(got.stdout, " links, no problem\n") || strings.HasPrefix(got.stdout, "0 ") {
+		t.Errorf("%+v", got)
 	}
 }

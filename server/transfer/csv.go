@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 )
 
@@ -90,17 +89,16 @@ func (s *csvSource) next() (raw any, place string, err error) {
 	for err == nil && len(bytes.TrimSpace(first)) == 0 {
 		first, err = s.lines.next()
 	}
+	place = s.place()
 	if err != nil {
-		return nil, "", err
+		return nil, place, err
 	}
-	at := s.number
-	place = "line " + strconv.Itoa(at)
 	record := first
 	var more [][]byte
 	for open := odd(first); open; {
 		line, err := s.lines.next()
 		if err != nil && err != io.EOF {
-			return nil, "", err
+			return nil, place, err
 		}
 		if err == io.EOF || len(more) == maxRowLines || len(record) > maxLine {
 			if err == nil {

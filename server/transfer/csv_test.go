@@ -216,3 +216,25 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%s\nbefore:\n%s", after, before)
 	}
 }
+
+// A line that is too long costs its own row.
+func TestLongLines(t *testing.T) {
+	f := func(format Format, text string, want ...string) {
+		t.Helper()
+		if got := readAll(t, format, text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%.200q, want %q", got, want)
+		}
+	}
+	long, says := strings.Repeat("x", maxLine+2<<20), fmt.Sprintf("it is longer than %d bytes", maxLine)
+	f(CSV, "url\nhttps://a.example/\n"+long+"\r\nhttps://b.example/\n", "line 2: https://a.example/ 0 0 0", "line 3: "+says, "line 4: https://b.example/ 0 0 0")
+	f(CSV, "url\nhttps://a.example/\n"+long, "line 2: https://a.example/ 0 0 0", "line 3: "+says)
+	f(CSV, "url,title\nhttps://a.example/,\"a\n"+long+"\nb\"\nhttps://b.example/,\n", "line 2: "+says, "line 4: a quote is not closed", "line 5: https://b.example/ 0 0 0")
+	f(CSV, long+"\nhttps://b.example/\n", says)
+	f(JSONL, long+"\n{\"url\":\"https://b.example/\"}\n", "line 1: "+says, "line 2: https://b.example/ 0 0 0")
+
+	b := newBench(t, nil)
+	r := b.importFrom(long+"\n{\"url\":\"https://b.example/\"}\n", ImportOptions{})
+	if r.Imported != 1 || len(r.refused) != 1 || r.refused[0] != "line 1: "+says {
+		t.Errorf("%d imported, refused %.200q", r.Imported, r.refused)
+	}
+}

@@ -128,6 +128,9 @@ func run(ctx context.Context, from source, to sink, first *item, o *ImportOption
 	})
 	for j := range order {
 		<-j.done
+		if j.prepared == nil {
+			break // ctx has ended, and nobody prepared it
+		}
 		if err := to.commit(ctx, j.prepared); err != nil {
 			return sum, errors.Join(err, to.finish())
 		}
@@ -138,7 +141,7 @@ func run(ctx context.Context, from source, to sink, first *item, o *ImportOption
 			return sum, errors.Join(j.err, to.finish())
 		}
 	}
-	return sum, errors.Join(ctx.Err(), to.finish())
+	return sum, errors.Join(context.Cause(ctx), to.finish())
 }
 
 func (j *job) prepare(from source, to sink) {
@@ -181,7 +184,7 @@ func readJobs(ctx context.Context, from source, first *item, work, order chan<- 
 		}
 		select {
 		case <-ctx.Done():
-			close(j.done) // nobody will prepare it; the writer has left or will see ctx
+			close(j.done) // nobody will prepare it; the writer has left, or ends with this one
 			return
 		case work <- j:
 		}
@@ -232,10 +235,13 @@ func (o *ImportOptions) open(r io.Reader) (from source, first *item, head *Head,
 		return from, nil, nil, err
 	}
 	raw, place, err := from.next()
-	if errors.Is(err, io.EOF) {
+	var bad *rowError
+	switch {
+	case errors.As(err, &bad):
+		return from, &item{place: place, err: bad.err}, nil, nil
+	case errors.Is(err, io.EOF):
 		return from, nil, nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return from, nil, nil, err
 	}
 	first = &item{place: place, raw: raw}

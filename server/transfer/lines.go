@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 
 	"curt/codec/weburl"
@@ -20,10 +19,10 @@ func (s *lineSource) next() (raw any, place string, err error) {
 	for {
 		line, err := s.lines.next()
 		if err != nil {
-			return nil, "", err
+			return nil, s.place(), err
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			return line, "line " + strconv.Itoa(s.number), nil
+			return line, s.place(), nil
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // row is one link, or ban, on its way in.
@@ -66,7 +67,7 @@ type lines struct {
 	back   [][]byte // lines to be read again
 }
 
-// next returns a line without its end, which is the caller's to keep.
+// next returns a line without its end, which is the caller's to keep. One that is too long is passed over, and is a *rowError.
 func (l *lines) next() ([]byte, error) {
 	if len(l.back) > 0 {
 		line := l.back[0]
@@ -82,7 +83,14 @@ func (l *lines) next() ([]byte, error) {
 			continue
 		}
 		if err == bufio.ErrBufferFull {
-			return nil, fmt.Errorf("line %d is longer than %d bytes", l.number+1, maxLine)
+			for err == bufio.ErrBufferFull {
+				_, err = l.r.ReadSlice('\n')
+			}
+			if err != nil && err != io.EOF {
+				return nil, err
+			}
+			l.number++
+			return nil, &rowError{fmt.Errorf("it is longer than %d bytes", maxLine)}
 		}
 		if err != nil && (err != io.EOF || len(line) == 0) {
 			return nil, err
@@ -91,6 +99,9 @@ func (l *lines) next() ([]byte, error) {
 		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 	}
 }
+
+// place is where the line stands that came last.
+func (l *lines) place() string { return "line " + strconv.Itoa(l.number) }
 
 // unread gives lines back, which the next calls return again.
 func (l *lines) unread(list [][]byte) {
