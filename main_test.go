@@ -254,26 +254,80 @@ func (p *process) waitStuck() {
 	p.t.Fatal("the replies of the client that does not read were never stuck")
 }
 
-func TestSecondSignal(t *testing.T) {
-	t.Parallel()
-	p := start(t, t.TempDir())
+// stuck connects a client that never reads, and so holds up the drain: it asks for more replies than the sockets' buffers take. end closes it.
+func (p *process) stuck() (end func()) {
+	p.t.Helper()
 	conn, err := net.Dial("tcp", p.resp[0])
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	// A client that never reads holds up the drain: more replies than the sockets' buffers take.
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	question := append([]byte("*2\r\n$4\r\nECHO\r\n$500000\r\n"), append(bytes.Repeat([]byte("x"), 500_000), "\r\n"...)...)
 	var writing sync.WaitGroup
-	defer writing.Wait()
-	defer conn.Close() // ends the writer too
 	writing.Go(func() { conn.Write(bytes.Repeat(question, 64)) })
 	p.waitStuck()
+	return func() {
+		conn.Close() // ends the writer too
+		writing.Wait()
+	}
+}
+
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	defer p.stuck()()
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	p.waitLog("msg=draining")
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	if status := p.end(); !status.Signaled() || strings.Contains(p.log(), "msg=stopped") {
 		t.Errorf("the second signal: %v: %s", p.cmd.ProcessState, p.log())
+	}
+}
+
+// TestHangup: SIGHUP reads files again while the server answers, and does nothing to one that drains.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.cmd.Process.Signal(syscall.SIGHUP)
+	p.waitLog("msg=reloaded")
+	end := p.stuck()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.waitLog("msg=draining")
+	p.cmd.Process.Signal(syscall.SIGHUP)
+	end()
+	if status := p.end(); !status.Exited() || status.ExitStatus() != 0 || !strings.Contains(p.log(), "msg=stopped") {
+		t.Errorf("SIGHUP while it drains: %v: %s", p.cmd.ProcessState, p.log())
+	}
+}
+
+// TestNobodyReadsTheLog: a server whose standard output and error go nowhere goes on.
+func TestNobodyReadsTheLog(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "curt.sock")
+	cmd := program(t, nil, "--dir", t.TempDir(), "--resp", "unix:"+socket, "--http", "", "--log-level", "debug")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = write, write
+	read.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	p := &process{t: t, cmd: cmd, resp: []string{"unix:" + socket}}
+	for range 1000 {
+		if _, err = os.Stat(socket); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := p.do("SHORTEN", "https://example.com/"); !generatedCode.MatchString(got) {
+		t.Errorf("SHORTEN: %s", got)
 	}
 }
 

@@ -27,6 +27,9 @@ func serve(s *settings, out io.Writer) error {
 	s.Logger = newLogger(s)
 	addProcessor()
 	warn := fitDescriptors(s)
+	signal.Ignore(syscall.SIGPIPE) // whoever read the log may be gone: links are still wanted
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // to the end: it must not kill a server that starts or drains
 	signals, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer release()
 	context.AfterFunc(signals, release)
@@ -45,7 +48,7 @@ func serve(s *settings, out io.Writer) error {
 	announce(s, srv, bound, out)
 	warn(s.Logger)
 	notify("READY=1")
-	return answer(running, release, s.Logger, srv, bound)
+	return answer(running, hangup, release, s.Logger, srv, bound)
 }
 
 // addProcessor lets Go use one processor more than there are: of those it has, it keeps one for whoever is in a system call that takes its
@@ -69,7 +72,7 @@ func newLogger(s *settings) *slog.Logger {
 
 // answer serves all listeners until ctx ends or one of them fails, then drains. It calls release when a signal is to end the
 // process at once from then on.
-func answer(ctx context.Context, release func(), log *slog.Logger, srv *server.Server, bound *listeners) error {
+func answer(ctx context.Context, hangup <-chan os.Signal, release func(), log *slog.Logger, srv *server.Server, bound *listeners) error {
 	n := len(bound.resp)
 	ended := make(chan error, n+2)
 	for _, ln := range bound.resp {
@@ -83,7 +86,7 @@ func answer(ctx context.Context, release func(), log *slog.Logger, srv *server.S
 		n++
 		go func() { ended <- srv.ServeAdmin(bound.admin) }()
 	}
-	failed, returned := untilDone(ctx, log, srv, ended)
+	failed, returned := untilDone(ctx, hangup, log, srv, ended)
 	release()
 	if returned {
 		n--
@@ -107,11 +110,8 @@ func answer(ctx context.Context, release func(), log *slog.Logger, srv *server.S
 	return err
 }
 
-// untilDone waits for ctx, or for the first listener to return. SIGHUP reads files again meanwhile.
-func untilDone(ctx context.Context, log *slog.Logger, srv *server.Server, ended <-chan error) (err error, returned bool) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+// untilDone waits for ctx, or for the first listener to return. A hangup reads files again meanwhile.
+func untilDone(ctx context.Context, hangup <-chan os.Signal, log *slog.Logger, srv *server.Server, ended <-chan error) (err error, returned bool) {
 	for {
 		select {
 		case <-ctx.Done():
