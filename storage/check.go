@@ -1,6 +1,9 @@
 package storage
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Check reads the whole store and compares every index with every link, and back. It calls problem for each thing that
 // does not fit, until that returns false. An error means that something could not be read. It sees one moment of the store if nobody
@@ -189,13 +192,20 @@ func (c *checker) bans() error {
 	return nil
 }
 
-// clicks adds up what was counted of each link, and of all. Counts of a link that was deleted may be left of a crash: nobody sees them.
+// clicks adds up what was counted of each link, and of all. Of a link that was deleted a crash may leave an hour without its totals, or with them:
+// nobody sees them, and rolling up removes them.
 func (c *checker) clicks() error {
+	var failed error
 	err := c.CheckClicks(func(id uint64, totals, buckets Count) bool {
+		_, ok, err := c.link(id)
+		if err != nil || !ok {
+			failed = err
+			return err == nil
+		}
 		c.say("link %d has %d visits and %d bots, and %d and %d in its hours and days", id, totals.Visits, totals.Bots, buckets.Visits, buckets.Bots)
 		return !c.stopped
 	})
-	if err != nil || c.stopped {
+	if err = cmp.Or(err, failed); err != nil || c.stopped {
 		return err
 	}
 	totals, buckets, err := c.ClickSums()

@@ -9,10 +9,9 @@ import (
 )
 
 // Check reads a whole store that no service is open on, and calls problem for everything that contradicts something else, until that
-// returns false: indexes against links and back (storage.Store.Check), codes that do not decode to their link, names that hide a code, dedup
-// hints of another target, states without a date, visits
-// in totals that are in no bucket, more visits handed out than there are. A plain link without a hint is no problem: it was made without dedup. Codes need
-// the keys: those of ring or, when it is nil, of the store.
+// returns false: indexes against links and back, visits in totals that are in no bucket (storage.Store.Check), codes that do not decode to their
+// link, names that hide a code, dedup hints of another target, states without a date, more visits handed out than there are. A plain link without a hint
+// is no problem: it was made without dedup. Codes need the keys: those of ring or, when it is nil, of the store.
 func Check(store *storage.Store, ring *codec.Ring, problem func(text string) bool) error {
 	c := &checker{codes: &codes{store: store, opts: CodeOptions{Ring: ring}}, problem: problem}
 	if err := c.load(); err != nil {
@@ -31,27 +30,10 @@ func Check(store *storage.Store, ring *codec.Ring, problem func(text string) boo
 			return !c.stopped && c.err == nil
 		})
 	}
-	if err == nil && c.err == nil && !c.stopped {
-		err = c.clicks()
-	}
 	if c.err != nil {
 		return c.err
 	}
 	return err
-}
-
-// clicks checks that nothing was counted in a total and not in a bucket, or the other way round.
-func (c *checker) clicks() error {
-	totals, buckets, err := c.store.ClickSums()
-	if err != nil {
-		return err
-	}
-	if totals.Visits != buckets.Visits || totals.Bots != buckets.Bots {
-		c.tell(fmt.Sprintf("%d visits and %d bots were added to totals, %d and %d to buckets", totals.Visits, totals.Bots, buckets.Visits, buckets.Bots))
-	}
-	return c.store.CheckClicks(func(id uint64, totals, buckets storage.Count) bool {
-		return c.tell(fmt.Sprintf("link %d has %d visits and %d bots in all, %d and %d in its buckets", id, totals.Visits, totals.Bots, buckets.Visits, buckets.Bots))
-	})
 }
 
 type checker struct {

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -154,11 +155,11 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("link 5 has an id above the reserved 4", func(b *bench, tx *storage.Tx) { tx.SetCounter(LinkCounter, 4) })
 	f("link 2 has neither a code nor a name", func(b *bench, tx *storage.Tx) { put(b, tx, 2, func(l *storage.Link) { l.Name = "" }) })
 	f("link 1 is reserved and has a target", func(b *bench, tx *storage.Tx) { put(b, tx, 1, func(l *storage.Link) { l.Flags |= storage.Reserved }) })
-	f("link 1 has 3 visits and 1 bots in all, 2 and 1 in its buckets", func(b *bench, tx *storage.Tx) {
+	f("link 1 has 3 visits and 1 bots, and 2 and 1 in its hours and days", func(b *bench, tx *storage.Tx) {
 		tx.AddClicks(1, storage.Count{Visits: 3, Bots: 1})
 		tx.AddHour(1, b.clock.Load(), storage.Count{Visits: 2, Bots: 1})
 	})
-	f("3 visits and 0 bots were added to totals, 2 and 0 to buckets", func(_ *bench, tx *storage.Tx) {
+	f("the store counts 3 visits and 0 bots, and 2 and 0 in hours and days", func(_ *bench, tx *storage.Tx) {
 		tx.AddClickSums(storage.Count{Visits: 3}, storage.Count{Visits: 2})
 	})
 	f("link 1 may be visited 5 times, and 6 visits were handed out", func(b *bench, tx *storage.Tx) {
@@ -170,4 +171,24 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A link is deleted while its first visit of an hour is merged, and the server dies before it forgets that hour: nobody misses anything.
+func TestDeletedWhileMerged(t *testing.T) {
+	b := newBench(t, Options{Clicks: ClickOptions{Interval: -1}})
+	code := b.shorten(Request{URL: url(1), HasAlias: true, Alias: "one"})
+	b.follow(code, person)
+	b.wantClicks(code, 1, 0)
+	b.advance(time.Hour)
+	b.follow(code, person)
+	err := b.edit(code, nil, func(c *change, l *storage.Link) error {
+		err := c.remove(l)
+		return cmp.Or(err, b.clicks.Merge(l.ID))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wantSound()
+	b.crash(1)
+	b.wantSound()
 }
