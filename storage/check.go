@@ -18,6 +18,9 @@ func (s *Store) Check(problem func(text string) bool) error {
 			return nil
 		}
 	}
+	for _, err := range s.unmerged {
+		c.say("the journal of clicks: %v", err)
+	}
 	if n := s.Links(); n != c.count {
 		c.say("the store counts %d links and has %d", n, c.count)
 	}

@@ -3,9 +3,12 @@ package storage
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // Visits are equal visits to one link within an hour.
@@ -22,7 +25,7 @@ type Visits struct {
 const JournalParts = 64
 
 // The journal holds what was counted lately, many links in a row: a link's own rows cost more, and are written once for all that came
-// meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it.
+// meanwhile. Links are in parts; what is in the journal of a part moves to its links' rows in one batch. Open moves all of it that is not damaged.
 //
 //	j part(1) number(8)    'v', words (number of them, then each), then visits up to the end: link, hour, 2*number and 1 for programs, last
 //	                       less the hour and 1 more (0: none), number of the word of each dimension (0: none)
@@ -123,8 +126,11 @@ func SortVisits(list []Visits) {
 	slices.SortFunc(list, func(a, b Visits) int { return cmp.Or(cmp.Compare(a.Link, b.Link), cmp.Compare(a.Hour, b.Hour)) })
 }
 
+// errJournal says that a row of the journal is not what was written there.
+var errJournal = errors.New("a row of the journal is damaged")
+
 // mergeJournal moves the journal that a crash has left to the links' rows, a part at a time. Counts of a link that was deleted may come of it, too:
-// nobody sees them.
+// nobody sees them. A part that is damaged stays as it is: for a minute of its clicks no link shall be missing.
 func (s *Store) mergeJournal() error {
 	for part := range JournalParts {
 		_, err := s.Update(func(tx *Tx) error {
@@ -135,6 +141,12 @@ func (s *Store) mergeJournal() error {
 			}
 			return err
 		})
+		if errors.Is(err, errJournal) || pebble.IsCorruptionError(err) {
+			s.watch.log.Error("clicks of the last minute before a crash are left out: their journal is damaged", "part", part, "error", err.Error())
+			s.unmerged = append(s.unmerged, fmt.Errorf("part %d: %w", part, err))
+			s.journalFrom = uint64(s.watch.now().UnixMicro()) // more than there were flushes
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("merge journal of clicks: %w", err)
 		}
@@ -142,24 +154,31 @@ func (s *Store) mergeJournal() error {
 	return nil
 }
 
+// JournalFrom is a number of the journal behind which all are free: Open may have left damaged rows under others.
+func (s *Store) JournalFrom() uint64 { return s.journalFrom }
+
 // takeJournal deletes the journal of a part and returns what was in it, sorted.
 func (t *Tx) takeJournal(part uint8) (visits []Visits, places []Place, err error) {
 	err = t.scan([]byte{kindJournal, part}, nil, false, func(rest, v []byte) (bool, error) {
 		if len(rest) != 8 || len(v) == 0 {
-			return false, errKey
+			return false, fmt.Errorf("%w: %w", errJournal, errKey)
 		}
-		t.DeleteJournal(part, binary.BigEndian.Uint64(rest))
+		number, err := binary.BigEndian.Uint64(rest), errKey
+		t.DeleteJournal(part, number)
 		switch v[0] {
 		case journalVisits:
-			more, err := decodeVisits(v[1:])
+			var more []Visits
+			more, err = decodeVisits(v[1:])
 			visits = append(visits, more...)
-			return true, err
 		case journalPlaces:
-			more, err := decodeJournalPlaces(v[1:])
+			var more []Place
+			more, err = decodeJournalPlaces(v[1:])
 			places = append(places, more...)
-			return true, err
 		}
-		return false, errKey
+		if err != nil {
+			err = fmt.Errorf("%w: number %d: %w", errJournal, number, err)
+		}
+		return true, err
 	})
 	SortVisits(visits)
 	slices.SortFunc(places, ComparePlaces)

@@ -116,6 +116,9 @@ type Store struct {
 	isNew     bool        // no first batch was found
 	unwritten atomic.Bool // the first batch is still to come
 
+	unmerged    []error // parts of the journal that are damaged
+	journalFrom uint64  // see JournalFrom
+
 	diskSeen atomic.Int64 // when DiskLow looked last, unix ms
 	diskLow  atomic.Bool  // what it saw
 

@@ -17,6 +17,7 @@ import (
 type Store interface {
 	Update(func(*storage.Tx) error) (ticket uint64, err error)
 	WaitSynced(ticket uint64) error
+	JournalFrom() uint64
 	StreamState() (storage.StreamState, error)
 	Words(day uint32) (map[string]uint32, error)
 	NextHours(from uint64, before int64) (id uint64, ok bool, err error)
@@ -90,7 +91,7 @@ type Visit struct {
 	UserAgent []byte
 	Referer   []byte
 	Prefetch  bool  // nobody is looking yet
-	At        int64 // unix ms
+	At        int64 // unix ms; before 1970 is 1970
 }
 
 // event is a visit in a buffer; its two texts lie one behind the other.
@@ -182,6 +183,7 @@ func Open(o Options) (*Counter, error) {
 		return nil, err
 	}
 	c.stream.last.Store(&c.stream.state)
+	c.journaled = o.Store.JournalFrom()
 	c.done.Go(c.run)
 	return c, nil
 }
@@ -196,7 +198,7 @@ func (c *Counter) Add(v *Visit) {
 	agent, ref := v.UserAgent[:min(len(v.UserAgent), maxAgent)], v.Referer[:min(len(v.Referer), maxReferer)]
 	b.text = append(append(b.text, agent...), ref...)
 	b.events = append(b.events, event{
-		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, tenant: v.Tenant, client: v.Client, at: v.At, order: order,
+		id: v.ID, revision: v.Revision, code: v.Code, target: v.Target, tenant: v.Tenant, client: v.Client, at: max(v.At, 0), order: order,
 		agent: uint32(len(agent)), ref: uint32(len(ref)), prefetch: v.Prefetch,
 	})
 	n := len(b.events)

@@ -708,3 +708,24 @@ func TestSyncIsDurableWithoutAStream(t *testing.T) {
 	after := open(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 1))}))
 	after.want(id, 1, 0)
 }
+
+// A clock that stands before 1970 leaves nothing in the store that it can't read again.
+func TestClockBefore1970(t *testing.T) {
+	b := open(t, vfs.NewCrashableMem())
+	b.clock.Store(-3 * hour / 2)
+	b.Add(b.visit(1))
+	if err := b.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Store(start)
+	b.Add(b.visit(1))
+	if err := b.Sync(); err != nil { // into the journal
+		t.Fatal(err)
+	}
+	if list := b.entries(0); len(list) != 2 || list[0].ID.Ms != 0 || list[1].ID.Ms != uint64(start) {
+		t.Errorf("the stream has %v", list)
+	}
+	after := open(t, b.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))}))
+	after.want(1, 2, 0)
+	after.consistent()
+}
