@@ -95,9 +95,16 @@ func (u *parsed) appendDomain(host string) *Error {
 // capital sharp s to "ss", which is another domain, where 15.1 and later have
 // "ß" as for the small letter; some malformed labels pass (hasBadACE); and whether
 // a domain is bidirectional is decided on the unmapped text, so the result is
-// looked at once more.
+// looked at once more. Names that DNS can't carry go no further than their
+// length: the time that Punycode takes grows with its square.
 func toASCII(host string) (string, *Error) {
+	if len(host) > maxRawName {
+		return "", errLongName
+	}
 	host = strings.ReplaceAll(host, "\u1E9E", "\u00DF")
+	if e := checkLength(host); e != nil {
+		return "", e
+	}
 	ascii, err := domainToASCII.ToASCII(host)
 	if err != nil || hasBadACE(host) {
 		return "", errIDNA
@@ -106,6 +113,27 @@ func toASCII(host string) (string, *Error) {
 		return "", errIDNA
 	}
 	return ascii, nil
+}
+
+// maxRawName is the longest international name that is looked at, in bytes
+// before its mapping: four for each that DNS carries, and as many again four
+// times for what the mapping drops or joins.
+const maxRawName = 16 * maxNameBytes
+
+// checkLength refuses an international name that must be too long in ASCII,
+// where each of its mapped characters takes a byte or more.
+func checkLength(host string) *Error {
+	mapped, _ := domainToASCII.ToUnicode(host) // what is wrong with it, ToASCII tells
+	mapped = strings.TrimSuffix(mapped, ".")
+	if utf8.RuneCountInString(mapped) > maxNameBytes {
+		return errLongName
+	}
+	for label := range strings.SplitSeq(mapped, ".") {
+		if utf8.RuneCountInString(label) > maxLabelBytes {
+			return errLongLabel
+		}
+	}
+	return nil
 }
 
 // hyphens are the characters that UTS #46 maps to '-'.

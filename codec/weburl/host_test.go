@@ -1,6 +1,7 @@
 package weburl
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -104,6 +105,37 @@ func TestInternationalNames(t *testing.T) {
 		"http://ｘn--bcéher-kva.example/", "http://x\u00adn－－bcéher-kva.example/", "http://é.xn--abc-/", "http://é.xn--zzzzzzzz99999/")
 	// Right-to-left only after mapping.
 	refuse(t, BadHost, "http://aℵb.com/", "http://aאb.com/", "http://a\u200db.com/", "http://\u0300a.com/", "http://a\ufffdb.com/")
+}
+
+// What can't be a name in DNS is refused by its length, in time that grows no faster than it does.
+func TestLongInternationalNames(t *testing.T) {
+	distinct := func(n int) string {
+		var b strings.Builder
+		for r := range rune(n) {
+			b.WriteRune('가' + r)
+		}
+		return b.String()
+	}
+	f := func(host string, want *Error) {
+		t.Helper()
+		if e := new(parsed).parse("http://" + host + "/"); e != want {
+			t.Errorf("host %.50q of %d bytes: %v, want %v", host, len(host), e, want)
+		}
+	}
+	label := strings.Repeat("é", 63)
+	f(label+".example", nil)
+	f(label+"é.example", errLongLabel)
+	f(strings.Repeat(label+".", 3)+strings.Repeat("é", 61)+".", nil)
+	f(strings.Repeat(label+"。", 3)+strings.Repeat("é", 62)+"。", errLongName)
+	f("é.xn--"+strings.Repeat("zz", 1900)+".example", errLongName)
+	f("é"+strings.Repeat("\u00ad", 2000)+".example", nil)
+	f("é"+strings.Repeat("\u00ad", 2100)+".example", errLongName)
+	f(distinct(240)+".example", errLongLabel)
+	f(distinct(11000), errLongName)
+	f("é.xn--"+strings.Repeat("zz", 1<<19), errLongName)
+	if _, err := ParseHost(strings.Repeat(distinct(11000), 30)); !errors.Is(err, errLongName) {
+		t.Errorf("ParseHost: %v", err)
+	}
 }
 
 // hasBadACE looks for labels only where one of these characters occurs.
