@@ -19,7 +19,7 @@ func arrows() map[string][]string {
 		"curt/server":             {"curt/server/acl", "curt/server/histogram", "curt/server/link", "curt/server/link/clicks", "curt/server/resp", "curt/server/transfer", "curt/server/web", "curt/codec", "curt/codec/weburl", "curt/storage"},
 		"curt/server/resp":        {},
 		"curt/server/acl":         {},
-		"curt/server/web":         {"curt/server/histogram", "curt/server/link", "curt/storage"},
+		"curt/server/web":         {"curt/server/histogram", "curt/server/link", "curt/codec/weburl", "curt/storage"},
 		"curt/server/histogram":   {},
 		"curt/server/link":        {"curt/server/link/clicks", "curt/codec", "curt/codec/weburl", "curt/idalloc", "curt/idalloc/snowflake", "curt/storage"},
 		"curt/server/link/clicks": {"curt/storage"},

@@ -2,11 +2,11 @@ package web
 
 import (
 	"html"
-	"net/url"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
+	"curt/codec/weburl"
 	"curt/server/link"
 )
 
@@ -31,8 +31,8 @@ func previewPage(target string) []byte {
 	text := html.EscapeString(target)
 	var b strings.Builder
 	b.WriteString(pageHead("Preview"))
-	if u, err := url.Parse(target); err == nil && u.Host != "" {
-		b.WriteString("<p>This link leads to <strong>" + html.EscapeString(u.Hostname()) + "</strong>:</p>")
+	if host := weburl.Host(target); host != "" {
+		b.WriteString("<p>This link leads to <strong>" + html.EscapeString(host) + "</strong>:</p>")
 	} else {
 		b.WriteString("<p>This link leads to:</p>")
 	}

@@ -63,6 +63,28 @@ func TestPreview(t *testing.T) {
 	equal(t, "previews", s.Stats().Previews, uint64(2*len(hostile)+3))
 }
 
+// A preview names the host, whatever stands behind it: a path that net/url can't read must not hide where a link leads.
+func TestPreviewNamesTheHost(t *testing.T) {
+	links := usual()
+	s := start(t, Options{Links: links})
+	f := func(target, host string) {
+		t.Helper()
+		links.mu.Lock()
+		links.links["p"] = entry{Target: &link.Target{URL: target}, state: link.Live}
+		links.mu.Unlock()
+		_, rest, _ := strings.Cut(s.get(t, "/p+").body, "<p>This link leads to <strong>")
+		got, _, _ := strings.Cut(rest, "</strong>")
+		equal(t, target, got, host)
+	}
+	f("https://example.com/", "example.com")
+	f("https://example.com:8443/%/https://bank.test/", "example.com")
+	f("https://example.com/100%", "example.com")
+	f("https://example.com/?%zz#%", "example.com")
+	f("https://xn--bcher-kva.example/[%]", "xn--bcher-kva.example")
+	f("http://8.8.8.8/%", "8.8.8.8")
+	f("http://[2606:4700::1]:8080/%", "[2606:4700::1]")
+}
+
 func TestQR(t *testing.T) {
 	links := usual()
 	visits := 0
