@@ -51,6 +51,8 @@ func TestBadWords(t *testing.T) {
 	f("must be a size", "--cache-bytes", "256 MiB")
 	f("must be one of yes, no", "--protected-mode", "true")
 	f(`"ftp://x" is not like https://go.example`, "--base-url", "ftp://x")
+	f("base URL: must be", "--base-url", "https://go.example:65536")
+	f("base URL: must be", "--base-url", "https://go!.example")
 	f(`"a b":`, "--allow-host", "corp,a b")
 	f(`"10.0.0.0/40" is neither`, "--trusted-proxy", "10.0.0.0/40")
 	f("must be one of 302, 307", "--redirect-status", "303")

@@ -117,13 +117,16 @@ func (o *Options) Validate() error {
 	if o.SlowlogLength < 0 || o.SlowlogLength > maxSlowlogLength {
 		complain("slowlog-max-len: %d is not within 0 to %d", o.SlowlogLength, maxSlowlogLength)
 	}
+	http := o.HTTP
 	if o.BaseURL != "" {
+		http.BaseURL = o.BaseURL
 		u, err := url.Parse(o.BaseURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
 			complain("base-url: %q is not like https://go.example", o.BaseURL)
+			http.BaseURL = "" // enough was said of it
 		}
 	}
-	return errors.Join(append(errs, o.Limits.Validate(), o.RESP.Validate(), o.HTTP.Validate())...)
+	return errors.Join(append(errs, o.Limits.Validate(), o.RESP.Validate(), http.Validate())...)
 }
 
 // selfHosts are the hosts that no link may lead to: the one of the base URL.

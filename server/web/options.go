@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
+	"curt/codec/weburl"
 	"curt/server/link"
 )
 
@@ -81,7 +83,7 @@ func (o *Options) Validate() error {
 		"redirect max-age %v: must be whole seconds from 0 to %v", o.RedirectMaxAge, maxRedirectAge)
 	complain(o.GoneStatus != 0 && o.GoneStatus != 410 && o.GoneStatus != 404, "gone status %d: must be 410 or 404", o.GoneStatus)
 	for _, u := range []struct{ name, url string }{{"base", o.BaseURL}, {"home", o.HomeURL}, {"not-found", o.NotFoundURL}} {
-		complain(u.url != "" && !absolute(u.url), "%s URL: must be an absolute http or https URL of visible ASCII characters", u.name)
+		complain(u.url != "" && !absolute(u.url), "%s URL: must be an absolute http or https URL of visible ASCII characters, with a host and a port that can be", u.name)
 	}
 	complain(len(o.BaseURL) > maxBaseURL, "base URL: must be at most %d bytes, or no QR code could hold it", maxBaseURL)
 	complain(strings.ContainsAny(o.BaseURL, "?#"), "base URL: must have neither query nor fragment")
@@ -132,7 +134,8 @@ func (o Options) withDefaults() Options {
 // inRate reports whether a rate can be kept; a NaN can't.
 func inRate(r float64) bool { return r >= 0.001 && r <= 1e6 }
 
-// absolute reports whether a configured URL may stand in a Location as it is.
+// absolute reports whether a configured URL may stand in a Location as it is. Its host is one that browsers and the check of targets
+// know: else links could lead back to a base URL.
 func absolute(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {
@@ -140,7 +143,16 @@ func absolute(s string) bool {
 		}
 	}
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+	}
+	_, err = weburl.ParseHost(u.Hostname())
+	return err == nil
 }
 
 type noLinks struct{}

@@ -46,13 +46,13 @@ func TestValidate(t *testing.T) {
 	}
 	equal(t, "complaints", len(strings.Split(err.Error(), "\n")), 17)
 	for _, bad := range []Options{{RedirectStatus: 308}, {RedirectStatus: 200}, {RedirectMaxAge: time.Millisecond}, {RedirectMaxAge: -time.Second}, {GoneStatus: 451},
-		{HomeURL: "/x"}, {HomeURL: "//h.test/"}, {HomeURL: "https:///x"}, {HomeURL: "https://h.test/é"}, {BaseURL: "https://s.test/#"}, {BaseURL: "https://s.test/" + strings.Repeat("b", 1024)}} {
+		{HomeURL: "/x"}, {HomeURL: "//h.test/"}, {HomeURL: "https:///x"}, {HomeURL: "https://h.test/é"}, {HomeURL: "https://h.test:65536/"}, {NotFoundURL: "https://h..test/"}, {BaseURL: "https://s!.test"}, {HomeURL: "http://256.1.1.1/"}, {BaseURL: "http://[fe80::1%25eth0]"}, {BaseURL: "https://s.test/#"}, {BaseURL: "https://s.test/" + strings.Repeat("b", 1024)}} {
 		if _, err := New(bad); err == nil {
 			t.Errorf("%+v passed", bad)
 		}
 	}
 	for _, good := range []Options{{}, {RedirectStatus: 307, RedirectMaxAge: 24 * time.Hour, GoneStatus: 404, BaseURL: "http://s.test:8080/x/", HomeURL: "https://h.test?x#y",
-		MissBurst: -1, MissPerSecond: 0.001, MaxHeaderBytes: 256}} {
+		NotFoundURL: "http://[::1]:65535/", MissBurst: -1, MissPerSecond: 0.001, MaxHeaderBytes: 256}} {
 		if err := good.Validate(); err != nil {
 			t.Errorf("%+v: %v", good, err)
 		}
