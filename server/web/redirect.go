@@ -135,9 +135,12 @@ func (s *Server) cacheFor(t *link.Target, now time.Time) []byte {
 		return s.cache
 	case t.MaxVisits != 0:
 		return cacheControl(0)
-	default:
-		return cacheControl(min(age, time.Duration(t.Expires-now.UnixMilli())*time.Millisecond))
 	}
+	left := t.Expires - now.UnixMilli() // of some ends more than a Duration holds
+	if left >= age.Milliseconds() {
+		return s.cache
+	}
+	return cacheControl(time.Duration(left) * time.Millisecond)
 }
 
 // forward makes the Location with the visitor's query, or the plain one. The result is valid until the next call.

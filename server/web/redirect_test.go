@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -71,6 +72,8 @@ func TestRedirectOptions(t *testing.T) {
 	links := usual()
 	links.links["ends"] = entry{Target: &link.Target{URL: "https://example.com/", Expires: newClock().now().Add(90*time.Second + 500*time.Millisecond).UnixMilli()}, state: link.Live}
 	links.links["ending"] = entry{Target: &link.Target{URL: "https://example.com/", Expires: newClock().now().Add(900 * time.Millisecond).UnixMilli()}, state: link.Live}
+	links.links["far"] = entry{Target: &link.Target{URL: "https://example.com/", Expires: newClock().now().AddDate(400, 0, 0).UnixMilli()}, state: link.Live}
+	links.links["last"] = entry{Target: &link.Target{URL: "https://example.com/", Expires: math.MaxInt64}, state: link.Live}
 	links.links["numbered"] = entry{Target: &link.Target{URL: "https://example.com/", MaxVisits: 3}, state: link.Live}
 	s := start(t, Options{Links: links, RedirectStatus: 307, RedirectMaxAge: time.Hour, HomeURL: "https://home.test/x?y", NotFoundURL: "https://lost.test/"})
 	for _, c := range []struct {
@@ -79,6 +82,8 @@ func TestRedirectOptions(t *testing.T) {
 		{"/live", "https://example.com/a?b=c#d", "private, max-age=3600"},
 		{"/ends", "https://example.com/", "private, max-age=90"},
 		{"/ending", "https://example.com/", "no-cache, no-store, max-age=0"},
+		{"/far", "https://example.com/", "private, max-age=3600"},
+		{"/last", "https://example.com/", "private, max-age=3600"},
 		{"/numbered", "https://example.com/", "no-cache, no-store, max-age=0"},
 		{"/", "https://home.test/x?y", "no-store"},
 		{"/?a=b", "https://home.test/x?y", "no-store"},
