@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"curt/server/link"
@@ -122,6 +123,7 @@ func (s *Server) baseURL() string {
 func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, err error) {
 	r = &link.Request{Creator: c.session.user()}
 	w := words{list: list}
+	said := list // what the link is made of: FULL changes the reply only
 	for option := range w.options() {
 		switch option {
 		case "ex", "px", "exat", "pxat":
@@ -157,6 +159,8 @@ func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, e
 		case "full":
 			w.once(option)
 			full = true
+			at := len(list) - len(w.list) - 1
+			said = slices.Concat(list[:at], w.list)
 		case "as":
 			if !alias {
 				w.fail(errSyntax)
@@ -178,7 +182,7 @@ func (c *call) request(list [][]byte, alias bool) (r *link.Request, full bool, e
 		w.err = errSyntax
 	}
 	if r.HasAlias {
-		r.Words = fingerprintWords(list)
+		r.Words = fingerprintWords(said)
 	}
 	return r, full, w.err
 }
@@ -204,13 +208,11 @@ func choose[T any](w *words, choices map[string]T) (chosen T) {
 	return chosen
 }
 
-// fingerprintWords joins the option words of an alias request, FULL aside: it changes the reply, not the link.
+// fingerprintWords joins the option words of an alias request.
 func fingerprintWords(list [][]byte) []byte {
 	var b []byte
 	for _, word := range list {
-		if !equalFold(word, "full") {
-			b = append(append(b, byte(len(word)>>8), byte(len(word))), word...)
-		}
+		b = append(append(b, byte(len(word)>>8), byte(len(word))), word...)
 	}
 	return b
 }
