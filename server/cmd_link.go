@@ -108,7 +108,7 @@ func (c *call) writeCode(code string, full bool) {
 // baseURL is what stands before a code in a short URL.
 func (s *Server) baseURL() string {
 	if s.opts.BaseURL != "" {
-		return strings.TrimSuffix(s.opts.BaseURL, "/")
+		return strings.TrimRight(s.opts.BaseURL, "/")
 	}
 	if addr := s.httpAddr.Load(); addr != nil {
 		if s.httpCert != nil {

@@ -27,7 +27,7 @@ type Options struct {
 	BackupDir   string // where SAVE and BGSAVE put backups, each in a folder of its own; empty: Dir with .backups behind it
 	BackupsKept int    // older ones are removed after a new one; 0: none is
 
-	BaseURL        string           // what FULL puts before a code, without the last slash; empty: http://<http address>
+	BaseURL        string           // what FULL puts before a code, without the last slashes; empty: http://<http address>
 	MaxURLBytes    int              // of a serialised target, 16 to 65536; 0: 2048
 	AllowHosts     []weburl.Allowed // hosts that may be targets although private
 	Codes          link.CodeOptions // alphabet, length, keys; zero fields: as the store has it
