@@ -36,8 +36,8 @@ func expireCommands() []*command {
 	}
 }
 
-// rounded turns milliseconds into seconds as Redis does.
-func rounded(ms int64) int64 { return (ms + 500) / 1000 }
+// rounded turns milliseconds into seconds as Redis does. There are times so far off that adding to them would go round.
+func rounded(ms int64) int64 { return ms/1000 + (ms%1000+500)/1000 }
 
 // writeExpiry writes a live link's expiry as shown by unit.
 func (c *call) writeExpiry(unit func(c *call, at int64) int64) error {

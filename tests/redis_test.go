@@ -256,6 +256,9 @@ var sameAsRedis = map[string]string{
 		EXPIRETIME home
 		PEXPIREAT home 33177117420123
 		PEXPIRETIME home
+		PEXPIREAT home 9223372036854775807
+		EXPIRETIME home
+		PEXPIRETIME home
 		EXPIREAT home x
 		PERSIST home
 		PERSIST home
