@@ -12,14 +12,14 @@ import (
 // run is what the links of one batch must know of each other, since a batch does not read its own writes.
 type run struct {
 	plain map[dedupKey]*plan // nil in a run of one link, which nobody asks about
-	names map[string]bool    // likewise
+	names map[string]*plan   // likewise
 }
 
 func newRun(links int) *run {
 	if links == 1 {
 		return &run{}
 	}
-	return &run{plain: map[dedupKey]*plan{}, names: map[string]bool{}}
+	return &run{plain: map[dedupKey]*plan{}, names: map[string]*plan{}}
 }
 
 func (r *run) addPlain(key dedupKey, p *plan) {
@@ -28,9 +28,9 @@ func (r *run) addPlain(key dedupKey, p *plan) {
 	}
 }
 
-func (r *run) addName(name string) {
+func (r *run) addName(p *plan) {
 	if r.names != nil {
-		r.names[name] = true
+		r.names[p.name] = p
 	}
 }
 
@@ -75,7 +75,12 @@ func (s *Service) make(c *change, run *run, p *plan) (string, error) {
 	return p.text, s.write(c, run, p)
 }
 
-// claim checks that p's code is free. It reports true when the link is the same alias request's, made before.
+// sameHash reports that two plans of a run ask for the hash code of one target.
+func (p *plan) sameHash(other *plan) bool {
+	return p.in == nil && !p.req.HasAlias && p.kind == CodeHash && other.kind == CodeHash && other.tenant == p.tenant && other.target == p.target
+}
+
+// claim checks that p's code is free. It reports true when the link is the same request's, made before.
 func (s *Service) claim(c *change, run *run, p *plan) (same bool, err error) {
 	if p.name == "" {
 		taken, err := c.nameTaken(p.text)
@@ -84,7 +89,10 @@ func (s *Service) claim(c *change, run *run, p *plan) (same bool, err error) {
 		}
 		return false, err
 	}
-	if run.names[p.name] {
+	if other := run.names[p.name]; other != nil {
+		if p.sameHash(other) {
+			return true, nil
+		}
 		return false, errAgain
 	}
 	owner, err := s.owner(&c.tx.Reader, p.name)
@@ -110,11 +118,11 @@ func (s *Service) claim(c *change, run *run, p *plan) (same bool, err error) {
 
 // owner returns the link that has a name, nil when the name is free, ErrReserved when nobody may have it: it is a
 // route of the server, a tombstone, or a text that a generated code has, had or will have.
-func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
+func (s *Service) owner(r *storage.Reader, name string) (*storage.Link, error) {
 	if IsOwnRoute(name) {
 		return nil, ErrReserved
 	}
-	if e.names.maybe(bytesOf(name)) {
+	if s.names.maybe(bytesOf(name)) {
 		id, ok, err := r.Name(name)
 		if err != nil {
 			return nil, err
@@ -130,7 +138,7 @@ func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
 			return &l, err
 		}
 	}
-	id, ok := e.codes.lookup(bytesOf(name))
+	id, ok := s.codes.lookup(bytesOf(name))
 	if !ok {
 		return nil, nil
 	}
@@ -138,7 +146,7 @@ func (e *engine) owner(r *storage.Reader, name string) (*storage.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ok || l.Flags&storage.Generated == 0 || e.stateNow(&l) != Live {
+	if !ok || l.Flags&storage.Generated == 0 || s.stateNow(&l) != Live {
 		return nil, ErrReserved
 	}
 	return &l, nil
@@ -167,7 +175,7 @@ func (s *Service) write(c *change, run *run, p *plan) error {
 	} else {
 		s.addName(p.name) // before the commit: "no" must never be wrong
 		c.tx.PutName(p.name, p.id)
-		run.addName(p.name)
+		run.addName(p)
 	}
 	if p.req.Forward {
 		l.Flags |= storage.Forward
