@@ -101,9 +101,9 @@ func (h *hostBans) replace(hosts map[string]storage.Ban) (before map[string]stor
 }
 
 // stateNow says what a record means at this moment, host bans included.
-func (e *engine) stateNow(l *storage.Link) State {
-	state := stateOf(l.Flags, l.Expires, e.millis(), e.hosts.covers(weburl.Host(l.Target)))
-	if state == Live && l.MaxVisits != 0 && e.usedUp(e.newTarget(l)) {
+func (s *Service) stateNow(l *storage.Link) State {
+	state := stateOf(l.Flags, l.Expires, s.millis(), s.hosts.covers(weburl.Host(l.Target)))
+	if state == Live && l.MaxVisits != 0 && s.usedUp(s.newTarget(l)) {
 		state = UsedUp
 	}
 	return state

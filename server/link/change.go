@@ -24,6 +24,7 @@ type change struct {
 	ids    []uint64 // taken before an Exec, since nobody may wait inside
 	// of snowflake codes, likewise
 	snowflakes []uint64
+	refilled   map[uint64]bool // links whose visits may be spent anew
 }
 
 // save writes a changed record and notes its old and new texts.

@@ -91,11 +91,14 @@ func (s *grantShard) crowded() (id uint64, g *grant) {
 	return 0, nil
 }
 
-// usedUp reports that all visits of a link were spent, whether or not its record says so yet.
-func (e *engine) usedUp(t *Target) bool {
-	g, err := e.grantOf(t)
+// usedUp reports that all visits of a link were spent, whether or not its record says so yet. Behind a refill in an Exec none is.
+func (s *Service) usedUp(t *Target) bool {
+	if s.batch != nil && s.batch.refilled[t.ID] {
+		return false
+	}
+	g, err := s.grantOf(t)
 	if err != nil {
-		e.logged("read grant", err)
+		s.logged("read grant", err)
 		return false // spend will ask again, and fail
 	}
 	g.mu.Lock()
@@ -247,6 +250,10 @@ func (s *Service) endUsedUp(t *Target) error {
 // refill lets a link's visits be spent anew.
 func (c *change) refill(id uint64) {
 	c.tx.DeleteGranted(id)
+	if c.refilled == nil {
+		c.refilled = map[uint64]bool{}
+	}
+	c.refilled[id] = true
 	c.after = append(c.after, func() {
 		shard := &c.grants[id%grantShards]
 		shard.mu.Lock()

@@ -88,7 +88,7 @@ func (s *Service) BannedHosts(from string, count int) (list []BannedHost, next s
 	if s.tenant != "" {
 		return nil, "", ErrTenant
 	}
-	err = s.store.EachBannedHost(from, func(host string, b storage.Ban) bool {
+	err = s.reader().EachBannedHost(from, func(host string, b storage.Ban) bool {
 		if len(list) == count {
 			next = host
 			return false
