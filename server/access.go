@@ -57,9 +57,8 @@ func permits(u *acl.User, cmd *command, args [][]byte) *denial {
 		return deniedCommand(u.Name, cmd.fullName())
 	}
 	if !u.AllKeys() {
-		access := cmd.access(args)
 		for _, i := range cmd.keyPositions(args) {
-			if d := permitsKey(u, args[i], access); d != nil {
+			if d := permitsKey(u, args[i], cmd.access(args, i)); d != nil {
 				return d
 			}
 		}
@@ -95,12 +94,12 @@ func permitsConfined(u *acl.User, cmd *command, args [][]byte) *denial {
 	return nil
 }
 
-// access is what a command does with its keys.
-func (cmd *command) access(args [][]byte) acl.Access {
+// access is what a command does with the key at a position.
+func (cmd *command) access(args [][]byte, at int) acl.Access {
 	switch {
 	case cmd.flags&flagWrite == 0:
 		return acl.Read
-	case cmd.discloses != nil && cmd.discloses(args):
+	case at == cmd.keys.first && cmd.discloses != nil && cmd.discloses(args):
 		return acl.Read | acl.Write
 	}
 	return acl.Write

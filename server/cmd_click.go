@@ -14,7 +14,7 @@ import (
 
 func clickCommands() []*command {
 	return []*command{{
-		name: "visit", arity: -2, flags: flagWrite | flagFast | flagNoMulti, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1)",
+		name: "visit", arity: -2, flags: flagWrite | flagFast | flagNoMulti, keys: oneKey, group: "click", since: "0.1.0", complexity: "O(1)", discloses: always,
 		syntax:  "code [IP ip] [UA user-agent] [REFERER url]",
 		summary: "Returns what a code leads to and counts a visit, as a redirect would",
 		reply:   "bulk: the target; null when there is no such link. Programs, told by their user agent, are counted apart and spend no MAXVISITS. -GONE expired, -GONE used up, -BANNED",

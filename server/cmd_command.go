@@ -128,6 +128,8 @@ func (c *call) keySpec(cmd *command, begin, find keyPart) {
 	switch {
 	case cmd.name == "del" || cmd.name == "unlink":
 		c.statuses([]string{"RM", "delete"})
+	case cmd.discloses != nil:
+		c.statuses([]string{"RW", "access", "update"})
 	case cmd.flags&flagWrite != 0:
 		c.statuses([]string{"RW", "update"})
 	default:

@@ -35,13 +35,13 @@ func genericCommands() []*command {
 			reply:   "status: string, stream or none",
 			run:     typeOf,
 		}, {
-			name: "rename", arity: 3, flags: flagWrite, keys: twoKeys, group: "generic", since: "0.1.0", complexity: "O(1)",
+			name: "rename", arity: 3, flags: flagWrite, keys: twoKeys, group: "generic", since: "0.1.0", complexity: "O(1)", discloses: always,
 			syntax:  "code alias",
 			summary: "Gives a live link another name. Nothing is overwritten; a generated code keeps working beside the name",
 			reply:   "OK. -ERR no such key, -EXISTS, -RESERVED, -BADNAME, -BANNED",
 			run:     func(c *call) error { return c.ok(c.links.Rename(string(c.args[1]), string(c.args[2]))) },
 		}, {
-			name: "renamenx", arity: 3, flags: flagWrite | flagFast, keys: twoKeys, group: "generic", since: "0.1.0", complexity: "O(1)",
+			name: "renamenx", arity: 3, flags: flagWrite | flagFast, keys: twoKeys, group: "generic", since: "0.1.0", complexity: "O(1)", discloses: always,
 			syntax:  "code alias",
 			summary: "As RENAME, and no error when the name is taken",
 			reply:   "integer: 1 renamed, 0 when the name is taken. -ERR no such key, -RESERVED, -BADNAME, -BANNED",

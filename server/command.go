@@ -96,7 +96,7 @@ type command struct {
 	ahead     bool                     // EXEC runs it before it locks: it may wait, and what it gives out is nobody's before
 	newLinks  func(args [][]byte) int  // how many links it may make at most, for EXEC; nil: none
 	channels  keySpan                  // which words are channels, or PSUBSCRIBE's patterns of some
-	discloses func(args [][]byte) bool // a write that also tells what was at its keys; nil: none does
+	discloses func(args [][]byte) bool // a write that also tells what was at its first key, in its reply or at another key; nil: none does
 	gathers   func(args [][]byte) bool // it needs the counts of all links in their rows: EXEC brings most there before it locks; nil: never
 	wide      func(args [][]byte) bool // it is about more than one tenant: refused to who is confined, as every flagAdmin is; nil: never
 	dangerous bool                     // for the ACL category, which every flagAdmin is in
