@@ -17,10 +17,10 @@ func forward(dst []byte, target string, query []byte, limit int) ([]byte, bool) 
 		target, fragment = target[:i], target[i:]
 	}
 	dst = append(dst, target...)
-	switch {
-	case strings.IndexByte(target, '?') < 0:
+	switch mark := strings.IndexByte(target, '?'); {
+	case mark < 0:
 		dst = append(dst, '?')
-	case !strings.HasSuffix(target, "?") && !strings.HasSuffix(target, "&"):
+	case mark < len(target)-1 && !strings.HasSuffix(target, "&"):
 		dst = append(dst, '&')
 	}
 	for _, c := range query {

@@ -23,7 +23,11 @@ func TestForward(t *testing.T) {
 	f("https://h.test/#frag?x", "b=2", "https://h.test/?b=2#frag?x")
 	f("https://h.test/#", "b=2", "https://h.test/?b=2#")
 	f("https://h.test/?", "b=2", "https://h.test/?b=2")
+	f("https://h.test/?#x", "b=2", "https://h.test/?b=2#x")
 	f("https://h.test/?a&", "b=2", "https://h.test/?a&b=2")
+	f("https://h.test/?q=what?", "b=2", "https://h.test/?q=what?&b=2")
+	f("https://h.test/??", "b=2", "https://h.test/??&b=2")
+	f("https://h.test/?q=what?#?", "b=2", "https://h.test/?q=what?&b=2#?")
 	f("https://h.test/", "a%20b=1", "https://h.test/?a%20b=1")
 	f("https://h.test/", "%0d%0aX:y", "https://h.test/?%0d%0aX:y")
 	f("https://h.test/", "a=\r\nX: y", "https://h.test/?a=%0D%0AX:%20y")
@@ -78,6 +82,9 @@ func FuzzForward(f *testing.F) {
 		rest, isPrefix := strings.CutPrefix(string(got), base)
 		if !isPrefix || len(got) > 300 || !strings.HasSuffix(rest, fragment) {
 			t.Fatalf("%q + %q = %q", target, query, got)
+		}
+		if _, stored, _ := strings.Cut(base, "?"); stored != "" && !strings.HasSuffix(stored, "&") && rest[0] != '&' {
+			t.Fatalf("%q runs into %q: %q", query, target, got)
 		}
 		rest = strings.TrimSuffix(rest, fragment)
 		for i, c := range []byte(strings.TrimSuffix(rest, "#")) {
