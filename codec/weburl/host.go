@@ -102,8 +102,10 @@ func toASCII(host string) (string, *Error) {
 		return "", errLongName
 	}
 	host = strings.ReplaceAll(host, "\u1E9E", "\u00DF")
-	if e := checkLength(host); e != nil {
-		return "", e
+	if len(host) > maxLabelBytes { // what is shorter takes no time to speak of
+		if e := checkLength(host); e != nil {
+			return "", e
+		}
 	}
 	ascii, err := domainToASCII.ToASCII(host)
 	if err != nil || hasBadACE(host) {
@@ -116,8 +118,8 @@ func toASCII(host string) (string, *Error) {
 }
 
 // maxRawName is the longest international name that is looked at, in bytes
-// before its mapping: four for each that DNS carries, and as many again four
-// times for what the mapping drops or joins.
+// before its mapping: 16 for each that DNS carries, which leaves room for what
+// the mapping drops or joins.
 const maxRawName = 16 * maxNameBytes
 
 // checkLength refuses an international name that must be too long in ASCII,
