@@ -57,9 +57,12 @@ func (s *Server) healthy() error {
 	return err
 }
 
-// ready says why the server can't do its whole work now, nil when it can: links are stored and found, and look-ups of unknown names cost no read.
+// ready says why the server can't do its whole work now, nil when it can: clients are let in, links are stored and found, and look-ups of unknown
+// names cost no read.
 func (s *Server) ready() error {
 	switch {
+	case s.draining():
+		return errors.New("the server is stopping")
 	case s.store.Stalled():
 		return errors.New("the store stalls")
 	case s.store.DiskLow():
@@ -68,6 +71,16 @@ func (s *Server) ready() error {
 		return errors.New("the name filter is being built")
 	}
 	return nil
+}
+
+// draining reports that Shutdown has begun.
+func (s *Server) draining() bool {
+	select {
+	case <-s.drain:
+		return true
+	default:
+		return false
+	}
 }
 
 // stopAdmin ends the admin listeners. s.mu is held.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -82,6 +83,38 @@ func TestAdminListener(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// While the last requests are answered nobody new is let in, and /readyz says so.
+func TestNotReadyWhileDraining(t *testing.T) {
+	s := openServer(t, Options{})
+	at, web := "http://"+serveOn(t, s.ServeAdmin)+"/readyz", serveOn(t, s.ServeHTTP)
+	for !s.links.FilterReady() {
+		time.Sleep(time.Millisecond)
+	}
+	half, err := net.Dial("tcp", web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	io.WriteString(half, "GET /healthz HTTP/1.1\r\nHost: s\r\n\r\nGET /healthz HTT")
+	if _, err := http.ReadResponse(bufio.NewReader(half), nil); err != nil { // by now the next request has begun
+		t.Fatal(err)
+	}
+	if code, body := getBody(t, at); code != 200 {
+		t.Errorf("before: %d %q", code, body)
+	}
+	done := make(chan error)
+	go func() { done <- s.Shutdown(context.Background()) }()
+	<-s.drain
+	if code, body := getBody(t, at); code != 503 || body != "the server is stopping\n" {
+		t.Errorf("while it stops: %d %q", code, body)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	io.WriteString(half, "P/1.0\r\n\r\n")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // writeCertificate makes a self-signed certificate for a name.
