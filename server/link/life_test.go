@@ -195,6 +195,22 @@ func TestThrottle(t *testing.T) {
 	b.wantErr(make("v", 3), nil)
 	b.advance(time.Second)
 	b.wantErr(make("u", 2), nil)
+	set := func(code string, i int) error {
+		_, err := b.Set(context.Background(), &SetRequest{Code: code, URL: url(i), Creator: "u"})
+		return err
+	}
+	b.wantErr(set("a", 4), nil)
+	b.wantErr(set("b", 5), ErrThrottled)
+	b.wantErr(set("a", 6), nil) // a new target is no new link
+	reserve := func(n int) error {
+		_, err := b.Reserve(context.Background(), n, "", "u")
+		return err
+	}
+	b.wantErr(reserve(1), ErrThrottled)
+	b.advance(time.Second)
+	b.wantErr(reserve(3), ErrThrottled)
+	b.wantErr(reserve(2), nil)
+	b.wantErr(set("b", 5), ErrThrottled)
 }
 
 func TestBannedLinkThatExpiresKeepsItsName(t *testing.T) {

@@ -20,6 +20,9 @@ func (s *Service) Reserve(ctx context.Context, n int, tenant, creator string) ([
 	if err != nil {
 		return nil, err
 	}
+	if !s.rate.allow(creator, n, s.now()) {
+		return nil, ErrThrottled
+	}
 	codes := make([]string, 0, n)
 	for len(codes) < n {
 		made, err := s.reserveRun(ctx, min(n-len(codes), runLength), tenant, creator)

@@ -99,7 +99,7 @@ func (s *Service) shortenRun(ctx context.Context, requests []*Request, results [
 		p := &plan{req: r, out: &results[i]}
 		done, err := s.prepare(p)
 		if err == nil && !done {
-			if err = admitted; err == nil && !s.rate.allow(r.Creator, s.now()) {
+			if err = admitted; err == nil && !s.rate.allow(r.Creator, 1, s.now()) {
 				err = ErrThrottled
 			}
 		}

@@ -15,7 +15,8 @@ type throttle struct {
 	creators  map[string]*rate.Limiter // guarded by mu
 }
 
-func (t *throttle) allow(creator string, now time.Time) bool {
+// allow reports whether a creator may make so many links now.
+func (t *throttle) allow(creator string, links int, now time.Time) bool {
 	if t.perSecond <= 0 {
 		return true
 	}
@@ -29,5 +30,5 @@ func (t *throttle) allow(creator string, now time.Time) bool {
 		t.creators[creator] = l
 	}
 	t.mu.Unlock()
-	return l.AllowN(now, 1)
+	return l.AllowN(now, links)
 }
