@@ -124,7 +124,7 @@ func (s *Server) infoStats(b *strings.Builder) {
 	line(b, "instantaneous_input_kbps", fmt.Sprintf("%.2f", r.in/1024))
 	line(b, "instantaneous_output_kbps", fmt.Sprintf("%.2f", r.out/1024))
 	line(b, "rejected_connections", t.RejectedClients+t.RejectedAdmission)
-	line(b, "expired_keys", s.links.Expirations())
+	line(b, "expired_keys", s.expirations())
 	line(b, "evicted_keys", 0)
 	line(b, "keyspace_hits", s.stats.keyHits.Load())
 	line(b, "keyspace_misses", s.stats.keyMisses.Load())

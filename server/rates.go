@@ -19,6 +19,7 @@ type rates struct {
 	last     rate
 	perSec   rate
 	baseline resp.Stats // what CONFIG RESETSTAT takes off the counters of connections
+	expired  int64      // and off the number of expired links
 }
 
 // rate is a number of events, or of events a second.
@@ -85,11 +86,18 @@ func (s *Server) traffic() resp.Stats {
 	return t
 }
 
+// expirations is the number of links that expired since then.
+func (s *Server) expirations() int64 {
+	s.rates.mu.Lock()
+	defer s.rates.mu.Unlock()
+	return s.links.Expirations() - s.rates.expired
+}
+
 // resetStats is CONFIG RESETSTAT.
 func (s *Server) resetStats() {
-	base := s.resp.Stats()
+	base, expired := s.resp.Stats(), s.links.Expirations()
 	s.rates.mu.Lock()
-	s.rates.baseline = base
+	s.rates.baseline, s.rates.expired = base, expired
 	s.rates.mu.Unlock()
 	s.stats.reset()
 }

@@ -113,6 +113,18 @@ func TestLives(t *testing.T) {
 				n.wantTarget(name, "https://example.com/new")
 			}
 		},
+		// As with Redis, CONFIG RESETSTAT forgets how many have expired; those that expire later count.
+		"expired_keys begins anew": func(t *testing.T, n *node) {
+			for i := range 2 {
+				soon(n, fmt.Sprint("a", i))
+				n.Advance(time.Second)
+				eventually(t, "the sweeper", func() bool { return n.Info("expired_keys") == 1 })
+				n.Must("CONFIG", "RESETSTAT")
+				if got := n.Info("expired_keys"); got != 0 {
+					t.Errorf("after RESETSTAT: %d", got)
+				}
+			}
+		},
 		// C22: what becomes of a freed name is said, and so.
 		"C22 deleted and renamed names": func(_ *testing.T, n *node) {
 			n.Must("SHORTEN", "https://example.com/1", "AS", "a")
