@@ -30,7 +30,7 @@ func banCommands() []*command {
 		name: "unbanhost", arity: 2, flags: flagWrite | flagAdmin, group: "link", since: "0.1.0", complexity: "O(1)",
 		syntax:  "host",
 		summary: "Lifts the ban of exactly this host",
-		reply:   "integer: 1, or 0 when there was none",
+		reply:   "integer: 1, or 0 when there was none. -BADURL",
 		run:     func(c *call) error { return c.yes(c.links.UnbanHost(string(c.args[1]))) },
 	}, {
 		name: "bans", arity: -1, flags: flagReadonly, group: "link", since: "0.1.0", complexity: "O(N) with N the bans returned",

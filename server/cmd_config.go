@@ -27,7 +27,7 @@ func configCommand() *command {
 			run:     configSet,
 		}, {
 			name: "resetstat", arity: 2, flags: flags, since: "0.1.0", complexity: "O(1)",
-			summary: "Sets the counters of INFO back to 0",
+			summary: "Sets the counters of the sections stats, commandstats, errorstats and latencystats of INFO back to 0",
 			reply:   "OK",
 			run:     func(c *call) error { c.resetStats(); return c.ok(nil) },
 		}, {

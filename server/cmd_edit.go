@@ -36,7 +36,7 @@ func editCommands() []*command {
 		name: "reserve", arity: -2, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of codes", newLinks: countedLinks,
 		syntax:  "count [TENANT tenant]",
 		summary: "Makes generated codes that lead nowhere until RETARGET gives each its target: print first, decide later",
-		reply:   "array of codes; each is 404 and absent until it has a target. At most 1,000",
+		reply:   "array of codes; each is 404 and absent until it has a target. At most 1,000. -EXHAUSTED, -OVERLOADED, -THROTTLED",
 		run:     reserve,
 	}}
 }

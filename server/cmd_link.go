@@ -20,7 +20,7 @@ func linkCommands() []*command {
 		name: "shorten", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, group: "link", since: "0.1.0", complexity: "O(1)", newLinks: oneLink, keyword: keyword{word: "AS", from: 2},
 		syntax:  "url [AS alias] " + shortenSyntax,
 		summary: "Makes a short link, or finds the one that a plain request may share",
-		reply:   "bulk: the code (with FULL: the short URL). -BADURL, -BADNAME, -EXISTS, -RESERVED, -BANNED, -EXHAUSTED, -OVERLOADED",
+		reply:   "bulk: the code (with FULL: the short URL). -BADURL, -BADNAME, -EXISTS, -RESERVED, -BANNED, -EXHAUSTED, -OVERLOADED, -THROTTLED",
 		run:     shorten,
 	}, {
 		name: "mshorten", arity: -3, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of urls", newLinks: countedLinks,

@@ -19,7 +19,7 @@ func listCommands() []*command {
 		name: "links", arity: -2, flags: flagReadonly, gathers: hasWord("fields"), group: "link", since: "0.1.0", complexity: "O(1) for every call, O(N) for a complete iteration",
 		syntax:  "cursor [MATCH pattern] [COUNT count] [REV] [TENANT tenant] [TAG tag] [HOST host] [STATE state] [FIELDS]",
 		summary: "Lists links in whatever state, oldest first or newest first, those that pass every filter",
-		reply:   "array: the next cursor (0: done), and an array of codes, or of maps as LINKINFO's. A call may return fewer than COUNT, even none, and a cursor",
+		reply:   "array: the next cursor (0: done), and an array of codes, or of maps as LINKINFO's. A call may return fewer than COUNT, even none, and a cursor. -BADURL for a HOST that is none",
 		run:     listLinks,
 	}}
 }

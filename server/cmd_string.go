@@ -8,7 +8,7 @@ import (
 
 func stringCommands() []*command {
 	const set = flagWrite | flagDenyOOM
-	const refusals = "-BADURL, -BADNAME, -BANNED, -EXISTS, -RESERVED, -OVERLOADED"
+	const refusals = "-BADURL, -BADNAME, -BANNED, -EXISTS, -RESERVED, -OVERLOADED, -THROTTLED"
 	return []*command{{
 		name: "get", arity: 2, flags: flagReadonly | flagFast, keys: oneKey, group: "string", since: "0.1.0", complexity: "O(1)",
 		syntax:  "code",

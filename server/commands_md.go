@@ -45,7 +45,8 @@ Generated from the command table by ` + "`make generate`" + `; do not edit.
 
 Keywords are understood in any case. Ids are bulk strings, counts integers, times integers in unix milliseconds UTC. An absent value is null.
 A map is a flat array under RESP2. Repeated or clashing options are ` + "`-ERR syntax error`" + `. Every command may answer ` + "`-NOAUTH`" + ` before
-authentication, and ` + "`-ERR wrong number of arguments`" + `; what else it may refuse stands under Errors.
+authentication, ` + "`-NOPERM`" + ` to a user who may not do everything, and ` + "`-ERR wrong number of arguments`" + `; one that makes the store grow ` + "`-MISCONF`" + `
+while the disk is nearly full. What else it may refuse stands under Errors.
 `
 
 // groups are the groups of the commands: the product's own first, then Redis's by name.
@@ -79,6 +80,9 @@ func (cmd *command) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "- Reply: %s\n", strings.TrimRight(reply, " ."))
 	if refusals != "" {
 		fmt.Fprintf(b, "- Errors: -%s\n", strings.TrimRight(refusals, " ."))
+	}
+	if cmd.flags&flagNoMulti != 0 {
+		b.WriteString("- Transactions: not allowed in one\n")
 	}
 	fmt.Fprintf(b, "- Complexity: %s\n- Since: %s\n- Categories: %s\n", cmd.complexity, cmd.since, strings.Join(cmd.categories(), " "))
 }
