@@ -39,8 +39,11 @@ func expireCommands() []*command {
 // rounded turns milliseconds into seconds as Redis does. There are times so far off that adding to them would go round.
 func rounded(ms int64) int64 { return ms/1000 + (ms%1000+500)/1000 }
 
-// writeExpiry writes a live link's expiry as shown by unit.
+// writeExpiry writes a live link's expiry as shown by unit. A stream has none.
 func (c *call) writeExpiry(unit func(c *call, at int64) int64) error {
+	if link.IsStreamKey(c.args[1]) {
+		return c.writeStreamExpiry()
+	}
 	t, err := c.live(c.args[1])
 	switch {
 	case err != nil:
@@ -51,6 +54,19 @@ func (c *call) writeExpiry(unit func(c *call, at int64) int64) error {
 		c.w.Int(-1)
 	default:
 		c.w.Int(unit(c, t.Expires))
+	}
+	return nil
+}
+
+func (c *call) writeStreamExpiry() error {
+	there, err := c.there(c.args[1])
+	switch {
+	case err != nil:
+		return err
+	case there:
+		c.w.Int(-1)
+	default:
+		c.w.Int(-2)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const (
 
 func streamCommands() []*command {
 	const entries = "array, in order: of each entry an array of its id and an array of field, value, ...: code, target, referrer, browser, os, device, country, bot; " +
-		"what is not known is left out. At most 10,000 entries. -WRONGTYPE on a link"
+		"what is not known is left out. At most 10,000 entries; null with COUNT 0. -WRONGTYPE on a link"
 	refused := func(name, syntax, summary string) *command {
 		return &command{name: name, arity: -2, flags: flagWrite, keys: oneKey, group: "stream", since: "0.1.0", complexity: "O(1)",
 			syntax: syntax, summary: summary, reply: "none, it is always refused. -ERR read-only stream, -WRONGTYPE on a link", run: readOnlyStream}
@@ -224,6 +224,10 @@ func (c *call) xrange(start, end []byte, reverse bool) error {
 	}
 	var list []clicks.Click
 	if ok {
+		if n == 0 { // as Redis has it: nothing was asked for
+			c.w.NullArray()
+			return nil
+		}
 		if list, err = c.links.ReadStream(of, low, high, reverse, int(min(n, maxEntries))); err != nil {
 			return err
 		}
