@@ -243,15 +243,16 @@ func (in *Incoming) remember(c *change, l *storage.Link) {
 	c.tx.PutHistory(l.ID, &h)
 }
 
-// ImportTombstone closes a free name for ever, as that of a banned link that was deleted.
-func (s *Service) ImportTombstone(name string) error {
+// ImportTombstone closes a free name for ever, as that of a banned link that was deleted. It reports true when it was closed already.
+func (s *Service) ImportTombstone(name string) (there bool, err error) {
 	if !ValidName(name) {
-		return ErrBadName
+		return false, ErrBadName
 	}
 	var set stripeSet
 	set.text(name)
-	return s.apply(&set, func(c *change) error {
+	err = s.apply(&set, func(c *change) error {
 		if id, ok, err := c.tx.Name(name); err != nil || ok && id == storage.Tombstone {
+			there = ok
 			return err
 		}
 		owner, err := s.owner(&c.tx.Reader, name)
@@ -265,16 +266,43 @@ func (s *Service) ImportTombstone(name string) error {
 		c.tx.PutName(name, storage.Tombstone)
 		return nil
 	})
+	return there, err
 }
 
-// ImportBannedTarget bans a target of a tenant.
-func (s *Service) ImportBannedTarget(b storage.Ban) error {
+// ImportBannedTarget bans a target of a tenant. It reports true when it was banned already: nothing is changed then, but that an operator's
+// ban takes the place of the tenant's own.
+func (s *Service) ImportBannedTarget(b storage.Ban) (there bool, err error) {
 	if err := checkBannedTarget(b); err != nil {
-		return err
+		return false, err
 	}
+	key := makeKey(b.Tenant, b.Target)
 	var set stripeSet
-	set.key(makeKey(b.Tenant, b.Target))
-	return s.apply(&set, func(c *change) error { c.banTarget(c.tx, b); return nil })
+	set.key(key)
+	err = s.apply(&set, func(c *change) error {
+		had, banned, err := c.tx.BannedTarget(key)
+		if err != nil {
+			return err
+		}
+		if there = banned && (b.Own || !had.Own); !there {
+			c.banTarget(c.tx, b)
+		}
+		return nil
+	})
+	return there, err
+}
+
+// ImportBannedHost bans a host as from a time (unix ms, 0: now). It reports true when it was banned already.
+func (s *Service) ImportBannedHost(host string, b storage.Ban) (there bool, err error) {
+	if err := checkText("REASON", b.Reason, MaxTitle); err != nil {
+		return false, err
+	}
+	if b.Since < 0 {
+		return false, &ArgError{"a time lies before 1970"}
+	}
+	fresh, err := s.setHostBan(host, func(now int64) *storage.Ban {
+		return &storage.Ban{Reason: b.Reason, Since: cmp.Or(b.Since, now)}
+	})
+	return !fresh && err == nil, err
 }
 
 func checkBannedTarget(b storage.Ban) error {

@@ -68,7 +68,7 @@ func (s *serviceSink) commit(ctx context.Context, prepared any) error {
 	}
 	for _, i := range p.items {
 		if i.err == nil && i.row.Type != "" {
-			i.err = s.ban(&i.row.Record)
+			i.there, i.err = s.ban(&i.row.Record)
 		}
 	}
 	if s.commits++; s.commits%durableEvery == 0 {
@@ -79,10 +79,10 @@ func (s *serviceSink) commit(ctx context.Context, prepared any) error {
 
 func (s *serviceSink) finish() error { return s.store.WaitSynced(s.store.Ticket()) }
 
-// ban brings in a line that is no link.
-func (s *serviceSink) ban(r *Record) error {
+// ban brings in a line that is no link, and reports whether it was there already.
+func (s *serviceSink) ban(r *Record) (there bool, err error) {
 	if s.dry {
-		return nil
+		return false, nil
 	}
 	switch r.Type {
 	case typeBannedName:
@@ -90,10 +90,9 @@ func (s *serviceSink) ban(r *Record) error {
 	case typeBannedTarget:
 		return s.links.ImportBannedTarget(r.ban())
 	case typeBannedHost:
-		_, err := s.links.BanHost(r.Host, r.Reason)
-		return err
+		return s.links.ImportBannedHost(r.Host, r.ban())
 	}
-	return unknownType(r.Type)
+	return false, unknownType(r.Type)
 }
 
 func unknownType(name string) error {
