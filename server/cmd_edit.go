@@ -30,7 +30,7 @@ func editCommands() []*command {
 		name: "revive", arity: -2, flags: flagWrite | flagDenyOOM | flagFast, keys: oneKey, group: "link", since: "0.1.0", complexity: "O(1)",
 		syntax:  "code [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds]",
 		summary: "Brings an expired or used-up link back, with what it counted; without an option it no longer expires",
-		reply:   "OK. -ERR no such key, -ERR the link has not ended, -BANNED",
+		reply:   "OK. -ERR no such key, -ERR the link has not ended, -BANNED it or its target is banned",
 		run:     revive,
 	}, {
 		name: "reserve", arity: -2, flags: flagWrite | flagDenyOOM, group: "link", since: "0.1.0", complexity: "O(N) with N the number of codes", newLinks: countedLinks,

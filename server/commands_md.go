@@ -102,7 +102,7 @@ func errorWords() []explained {
 		{"BANNED", "the link, its target or its host is banned"},
 		{"EXHAUSTED", "no free code was found"},
 		{"OVERLOADED", "the store did not keep up; nothing was changed, try again later"},
-		{"THROTTLED", "this user made too many new links (`--max-shorten-rate`); try again in a second"},
+		{"THROTTLED", "this user made too many new links (`--max-shorten-rate`); try again later"},
 		{"MISCONF", "the disk is nearly full: what grows the store is refused"},
 		{"DENIED", "protected mode: without a password only this machine gets in"},
 		{"NOAUTH", "authenticate first"},

@@ -64,7 +64,7 @@ var known = []struct {
 	{link.ErrBadName, "BADNAME a name is 1 to 128 of A-Z a-z 0-9 - . _ ~ and not dots only"},
 	{link.ErrExhausted, "EXHAUSTED no free code was found"},
 	{link.ErrOverloaded, "OVERLOADED the store is busy, nothing was changed"},
-	{link.ErrThrottled, "THROTTLED too many new links, try again in a second"},
+	{link.ErrThrottled, "THROTTLED too many new links, try again later"},
 	{link.ErrDiskLow, errDiskLow},
 	{link.ErrTenant, errTenant},
 	{link.ErrOperatorsBan, "NOPERM the ban is an operator's, who alone can lift it"},

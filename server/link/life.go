@@ -115,16 +115,20 @@ func (s *Service) purge(c *change, old *storage.Link) error {
 }
 
 // Revive brings an ended link back with what it counted, until a time (unix ms UTC, 0: for good); its visits are counted
-// against MaxVisits from the start again. ErrNotFound when there is none or it has not ended.
+// against MaxVisits from the start again. ErrNotFound when there is none or it has not ended, ErrBanned when nothing new may lead to its target.
 func (s *Service) Revive(code string, expires int64) error {
 	if s.store.DiskLow() {
 		return ErrDiskLow
 	}
-	return s.edit(code, nil, func(c *change, old *storage.Link) error {
+	target := func(set *stripeSet, l *storage.Link) { set.key(makeKey(l.Tenant, l.Target)) }
+	return s.edit(code, target, func(c *change, old *storage.Link) error {
 		if state := s.stateNow(old); state == Banned {
 			return ErrBanned
 		} else if state != Expired && state != UsedUp {
 			return &ArgError{"the link has not ended"}
+		}
+		if err := c.refuseBanned(&c.tx.Reader, makeKey(old.Tenant, old.Target), old.Target); err != nil {
+			return err
 		}
 		l := *old
 		l.Flags &^= storage.Expired | storage.UsedUp

@@ -208,9 +208,15 @@ func TestThrottle(t *testing.T) {
 	}
 	b.wantErr(reserve(1), ErrThrottled)
 	b.advance(time.Second)
-	b.wantErr(reserve(3), ErrThrottled)
-	b.wantErr(reserve(2), nil)
-	b.wantErr(set("b", 5), ErrThrottled)
+	b.wantErr(set("b", 5), nil)
+	b.wantErr(reserve(2), ErrThrottled)
+	b.advance(time.Second)
+	b.wantErr(reserve(5), nil) // more than a second's, which the next has to wait for
+	b.advance(time.Second)
+	b.wantErr(reserve(1), ErrThrottled)
+	b.advance(time.Second)
+	b.wantErr(reserve(1), nil)
+	b.wantErr(set("c", 7), ErrThrottled)
 }
 
 func TestBannedLinkThatExpiresKeepsItsName(t *testing.T) {

@@ -15,7 +15,8 @@ type throttle struct {
 	creators  map[string]*rate.Limiter // guarded by mu
 }
 
-// allow reports whether a creator may make so many links now.
+// allow reports whether a creator may make so many links now. Who makes more at once than can be saved up has all saved up, and waits for the rest
+// before the next.
 func (t *throttle) allow(creator string, links int, now time.Time) bool {
 	if t.perSecond <= 0 {
 		return true
@@ -30,5 +31,11 @@ func (t *throttle) allow(creator string, links int, now time.Time) bool {
 		t.creators[creator] = l
 	}
 	t.mu.Unlock()
-	return l.AllowN(now, links)
+	if !l.AllowN(now, min(links, l.Burst())) {
+		return false
+	}
+	for links -= l.Burst(); links > 0; links -= l.Burst() {
+		l.ReserveN(now, min(links, l.Burst()))
+	}
+	return true
 }
