@@ -466,14 +466,15 @@ func (m *machine) persist(r *rapid.T) {
 func (m *machine) revive(r *rapid.T) {
 	text := m.text(r)
 	l := m.find(text)
-	switch m.state(l) {
-	case "absent":
+	state := m.state(l)
+	switch {
+	case state == "absent":
 		m.want(r, "(error) ERR no such key", "REVIVE", text)
-	case "banned":
-		m.want(r, "(error) BANNED ", "REVIVE", text)
-	case "live":
+	case state == "live":
 		m.want(r, "(error) ERR the link has not ended", "REVIVE", text)
-	case "expired":
+	case state == "banned" || m.refused(l.tenant, l.target):
+		m.want(r, "(error) BANNED ", "REVIVE", text)
+	case state == "expired":
 		m.want(r, "OK", "REVIVE", text, "EX", "30")
 		m.edited(l)
 		l.expires, l.announced, l.doubt = m.node.clock.Now().Add(30*time.Second), false, false
