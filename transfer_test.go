@@ -145,6 +145,27 @@ func TestRestore(t *testing.T) {
 	p.stop()
 }
 
+// A slash behind the data folder's name, as shells put it there, changes nothing: backups lie beside the folder, not in it.
+func TestSlashBehindTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, dir+"/")
+	if got := p.do("SAVE"); got != "OK" {
+		t.Fatal(got)
+	}
+	p.stop()
+	list, err := filepath.Glob(dir + ".backups/2*")
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	to := filepath.Join(t.TempDir(), "to")
+	curtOK(t, "restore", "--dir", to+"/", list[0])
+	curtOK(t, "check", "--dir", to)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(to), "*")); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+}
+
 // On a terminal stderr shows how far it is, and the result stands alone on its line; nowhere else is there a bar.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()

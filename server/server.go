@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,7 +75,7 @@ func Open(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.Dir = cmp.Or(o.Dir, "data")
-	o.BackupDir = cmp.Or(o.BackupDir, o.Dir+".backups")
+	o.BackupDir = cmp.Or(o.BackupDir, filepath.Clean(o.Dir)+".backups") // beside it, also when its name was given with a slash behind
 	if o.Now == nil {
 		o.Now = time.Now
 	}

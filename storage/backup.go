@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,8 +102,9 @@ func isBackup(fs vfs.FS, dir string) error {
 }
 
 // Restore copies a backup to o.Dir, which must not exist or be empty, and has advance change the copy before it becomes a store: what
-// was given out after the backup must not be given out again. A restore that fails or is cut short leaves no store. progress, if any,
-// is told how many of all bytes are copied. Errors: ErrNoBackup, ErrFormat, ErrForeign, what advance and the disk said.
+// was given out after the backup must not be given out again. A restore that fails or is cut short leaves no store: the work is done beside
+// o.Dir, with .restoring behind its name. progress, if any, is told how many of all bytes are copied. Errors: ErrNoBackup, ErrFormat, what
+// advance and the disk said.
 func Restore(o Options, from string, progress func(done, all int64), advance func(*Store) error) error {
 	fs := o.FS
 	if fs == nil {
@@ -114,18 +116,20 @@ func Restore(o Options, from string, progress func(done, all int64), advance fun
 	if err := mustBeFree(fs, o.Dir); err != nil {
 		return err
 	}
-	dir := o.Dir
-	o.Dir = strings.TrimRight(dir, "/") + ".restoring"
+	dir := filepath.Clean(o.Dir)
+	o.Dir = dir + ".restoring"
 	o.MustExist = true
-	if err := fs.RemoveAll(o.Dir); err != nil {
-		return fmt.Errorf("remove %s: %w", o.Dir, err)
+	if err := removeUnfinished(fs, o.Dir); err != nil {
+		return fmt.Errorf("restore %s: %w", dir, err)
+	}
+	if exists(fs, dir) {
+		if err := fs.Remove(dir); err != nil { // one that is mounted can't be replaced: to say so need not wait for the copy
+			return fmt.Errorf("restore %s: %w", dir, err)
+		}
 	}
 	err := copyStore(fs, from, o.Dir, progress)
 	if err == nil {
 		err = change(o, advance)
-	}
-	if err == nil && exists(fs, dir) {
-		err = fs.Remove(dir) // it is empty, or this fails
 	}
 	if err == nil {
 		err = errors.Join(fs.Rename(o.Dir, dir), syncFolder(fs, fs.PathDir(dir)))
@@ -134,6 +138,29 @@ func Restore(o Options, from string, progress func(done, all int64), advance fun
 		return fmt.Errorf("restore %s: %w", dir, errors.Join(err, fs.RemoveAll(o.Dir)))
 	}
 	return nil
+}
+
+// storeFile matches the names of what a restore that was cut short may have left.
+var storeFile = regexp.MustCompile(`^(CURT|CURT\..*|LOCK|OPTIONS-\d+.*|MANIFEST-\d+|marker\..*|\d+\.(sst|log|blob|dbtmp).*)$`)
+
+// removeUnfinished removes a folder that an earlier restore has left, and refuses when it may be anything else.
+func removeUnfinished(fs vfs.FS, dir string) error {
+	if !exists(fs, dir) {
+		return nil
+	}
+	if isBackup(fs, dir) == nil {
+		return fmt.Errorf("%s is in the way: it is a backup", dir)
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	for _, name := range names {
+		if !storeFile.MatchString(name) {
+			return fmt.Errorf("%s is in the way: it has %q", dir, name)
+		}
+	}
+	return fs.RemoveAll(dir)
 }
 
 func mustBeFree(fs vfs.FS, dir string) error {

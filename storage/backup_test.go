@@ -103,6 +103,27 @@ func TestRestoreRefuses(t *testing.T) {
 	f("new", "nowhere", nothing, "no finished backup")
 	f("data", path, nothing, "data is not empty")
 	f("new", path, func(*Store) error { return trouble }, "trouble")
+
+	// What lies beside the new folder is removed only when a restore has left it.
+	beside := "other.restoring"
+	if err := s.checkpoint(beside); err != nil {
+		t.Fatal(err)
+	}
+	f("other", path, nothing, "other.restoring is in the way: it is a backup")
+	f("other", beside, nothing, "other.restoring is in the way: it is a backup")
+	if err := isBackup(mem, beside); err != nil {
+		t.Error(err)
+	}
+	if err := mem.Rename(mem.PathJoin(beside, markerFile), mem.PathJoin(beside, "thesis.txt")); err != nil {
+		t.Fatal(err)
+	}
+	f("other", path, nothing, `other.restoring is in the way: it has "thesis.txt"`)
+	if err := mem.Remove(mem.PathJoin(beside, "thesis.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Restore(Options{Dir: "other", FS: mem, CacheBytes: minCacheBytes}, path, nil, nothing); err != nil || exists(mem, beside) {
+		t.Errorf("over what a restore has left: %v", err)
+	}
 	if err := mark(mem, path, backupText+"1"); err != nil {
 		t.Fatal(err)
 	}
