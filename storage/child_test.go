@@ -51,7 +51,44 @@ func runChild(what string) {
 	if mode, ok := strings.CutPrefix(what, "load-"); ok {
 		runLoad(SyncMode(mode))
 	}
+	if number, ok := strings.CutPrefix(what, "folder-"); ok {
+		runFolder(number)
+	}
 	failures[what].run()
+}
+
+// runFolder opens a store whose log fills some tables, while one sync of its folder fails.
+func runFolder(number string) {
+	mem := vfs.NewCrashableMem()
+	o := Options{Dir: "data", FS: mem, CacheBytes: minCacheBytes, Logger: slog.New(slog.NewTextHandler(os.Stdout, nil))}
+	s, err := Open(o)
+	for id := uint64(1); id < 200 && err == nil; id++ {
+		_, err = s.Update(func(tx *Tx) error {
+			return tx.PutLink(nil, &Link{ID: id, Flags: Generated, Created: 1, Target: "https://example.com/" + strings.Repeat("x", 10_000)})
+		})
+	}
+	if err == nil {
+		err = s.WaitSynced(s.Ticket())
+	}
+	syncs := 0
+	o.FS = errorfs.Wrap(killed(mem), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind != errorfs.OpFileSync || op.Path != "data" {
+			return nil
+		}
+		if syncs++; fmt.Sprint(syncs) == number {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	if err == nil {
+		_, err = Open(o)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("opened after", syncs, "syncs")
+	os.Exit(0)
 }
 
 // runLoad prints each id that is acknowledged, until it is killed.
@@ -131,6 +168,27 @@ func TestLogErrorEndsProcess(t *testing.T) {
 				t.Errorf("exit code %d:\n%s", code, out)
 			}
 		})
+	}
+}
+
+// TestFolderErrorAtOpen: whichever sync of the folder fails while a store is opened, the process says so and ends, or opens it without.
+func TestFolderErrorAtOpen(t *testing.T) {
+	met := 0
+	for n := 1; ; n++ {
+		out, code := child(t, fmt.Sprintf("folder-%d", n), "")
+		var syncs int
+		if _, err := fmt.Sscanf(out[max(strings.LastIndex(out, "opened"), 0):], "opened after %d syncs", &syncs); err == nil && code == 0 {
+			if syncs < n {
+				break // there were not so many
+			}
+			continue
+		}
+		if met++; code != 1 || !strings.Contains(out, "injected error") || strings.Contains(out, "goroutine ") {
+			t.Errorf("sync %d: exit code %d:\n%s", n, code, out)
+		}
+	}
+	if met == 0 {
+		t.Error("no sync failed")
 	}
 }
 

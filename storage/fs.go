@@ -24,6 +24,7 @@ type files struct {
 	fatal func(error)
 	pause func()       // before a table is made
 	open  atomic.Bool  // errors are fatal from now on; before, they are Open's
+	begun atomic.Bool  // Pebble has begun to open: errors of a folder are fatal from now on
 	syncs atomic.Int64 // real syncs of lazy logs
 
 	mu   sync.Mutex // guards logs
@@ -99,14 +100,21 @@ func (f *files) OpenDir(name string) (vfs.File, error) {
 	return &folder{File: file, name: name, owner: f}, nil
 }
 
-// folder is a folder whose entries Pebble syncs: that of a new log above all. An error there would be a panic in Pebble.
+// folder is a folder whose entries Pebble syncs: that of a new log above all. An error there would be a panic in Pebble, while it opens in a
+// goroutine of a flush, from which nobody could recover.
 type folder struct {
 	vfs.File
 	name  string
 	owner *files
 }
 
-func (d *folder) Sync() error { return d.owner.check("sync folder", d.name, d.File.Sync()) }
+func (d *folder) Sync() error {
+	err := d.File.Sync()
+	if err != nil && d.owner.begun.Load() {
+		d.owner.fatal(fmt.Errorf("sync folder %s: %w", d.name, err))
+	}
+	return err
+}
 
 // syncAll syncs every lazy log with unsynced bytes.
 func (f *files) syncAll() {

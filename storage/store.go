@@ -208,6 +208,7 @@ func (s *Store) openPebble(o Options, fs vfs.FS, lock *pebble.Lock) error {
 	p := pebbleOptions(o, s.watch)
 	p.FS, p.Lock = fs, lock
 	s.watch.opening.Store(true)
+	s.files.begun.Store(true)
 	s.db, err = openDB(o.Dir, p)
 	s.watch.opening.Store(false)
 	if err != nil {
