@@ -232,6 +232,34 @@ func TestFaultCorruptBlock(t *testing.T) {
 		fmt.Sprintf("the %d links of the block: only a backup has them", bad))
 }
 
+// TestSweepPastACorruptBlock: links whose record can't be read do not keep others from being announced as expired, nor from being removed.
+func TestSweepPastACorruptBlock(t *testing.T) {
+	const links, day = 900, 24 * time.Hour
+	n := start(t, small)
+	for i := range links {
+		name := fmt.Sprintf("n-%d", i)
+		n.Must("SHORTEN", longURL(name), "AS", name, "EX", "3600")
+	}
+	n.Restart() // so that all is in tables
+	n.down()
+	path, size := largestTable(t, n.memory)
+	rewriteFile(t, n.memory, path, func(b []byte) []byte { b[size/2] ^= 1; return b })
+	n.up()
+	bad := int64(0)
+	for i := range links {
+		if n.Do("RESOLVE", fmt.Sprintf("n-%d", i)).isError() {
+			bad++
+		}
+	}
+	if bad == 0 || bad > links/2 {
+		t.Fatalf("%d links can't be read", bad)
+	}
+	n.Advance(day)
+	eventually(t, "the others have expired", func() bool { return n.Info("expired_keys") == links-bad })
+	n.Advance(31 * day)
+	eventually(t, "the others are gone", func() bool { return n.Info("curt_links") == bad })
+}
+
 func largestTable(t *testing.T, disk vfs.FS) (path string, size int64) {
 	t.Helper()
 	list, err := disk.List("data")

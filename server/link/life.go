@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -38,21 +39,23 @@ func (s *Service) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range due {
-		if err := s.byID(ctx, id, s.announce); err != nil {
-			return err
-		}
-	}
+	failed := s.eachID(ctx, due, s.announce)
 	old, err := collect(func(fn func(int64, uint64) bool) error { return s.store.EachEnded(now-s.retention.Milliseconds(), fn) })
 	if err != nil {
 		return err
 	}
-	for _, id := range old {
-		if err := s.byID(ctx, id, s.purge); err != nil {
-			return err
+	return cmp.Or(failed, s.eachID(ctx, old, s.purge))
+}
+
+// eachID runs fn on links, each by itself: one that can't be read does not hold up the others. It returns the first error.
+func (s *Service) eachID(ctx context.Context, ids []uint64, fn func(*change, *storage.Link) error) (failed error) {
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		failed = cmp.Or(failed, s.byID(id, fn))
 	}
-	return nil
+	return failed
 }
 
 // collect takes the ids of one step.
@@ -65,10 +68,7 @@ func collect(each func(func(at int64, id uint64) bool) error) (ids []uint64, err
 }
 
 // byID runs fn on a link under its stripes. A link that is gone, or that moved meanwhile, is left for the next step.
-func (s *Service) byID(ctx context.Context, id uint64, fn func(*change, *storage.Link) error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+func (s *Service) byID(id uint64, fn func(*change, *storage.Link) error) error {
 	l, ok, err := s.store.Link(id)
 	if err != nil || !ok {
 		return err

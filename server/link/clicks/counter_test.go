@@ -729,3 +729,42 @@ func TestClockBefore1970(t *testing.T) {
 	after.want(1, 2, 0)
 	after.consistent()
 }
+
+// A link whose hours can't be rolled up does not hold up those behind it.
+func TestRollUpPastTrouble(t *testing.T) {
+	b := open(t, vfs.NewCrashableMem(), func(o *Options) {
+		o.HourRetention, o.NoStream = time.Hour, true
+		rollUp := o.RollUp
+		o.RollUp = func(id uint64, before int64) error {
+			if id == 2 {
+				return errRefused
+			}
+			return rollUp(id, before)
+		}
+	})
+	for id := range uint64(3) {
+		b.Add(b.visit(1 + id))
+	}
+	b.flush()
+	b.clock.Add(48 * hour)
+	if err := b.Upkeep(); !errors.Is(err, errRefused) {
+		t.Errorf("upkeep: %v", err)
+	}
+	for id := range uint64(3) {
+		hours := 0
+		if err := b.store.EachHour(1+id, 0, 1<<50, func(storage.Bucket) bool { hours++; return true }); err != nil {
+			t.Fatal(err)
+		}
+		if want := b2i(id == 1); hours != want {
+			t.Errorf("link %d has %d hours, want %d", 1+id, hours, want)
+		}
+	}
+	b.consistent()
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

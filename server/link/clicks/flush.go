@@ -1,6 +1,7 @@
 package clicks
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -203,8 +204,9 @@ func (c *Counter) upkeep() error {
 	return errors.Join(c.rollUp(now.Add(-c.opts.HourRetention)), c.dropDays(now.Add(-c.opts.StreamRetention)))
 }
 
-// rollUp moves the hours before a time into days, a link at a time.
-func (c *Counter) rollUp(before time.Time) error {
+// rollUp moves the hours before a time into days, a link at a time. One that can't be read does not hold up the others; the first error is
+// returned.
+func (c *Counter) rollUp(before time.Time) (failed error) {
 	if c.opts.RollUp == nil {
 		return nil
 	}
@@ -212,16 +214,14 @@ func (c *Counter) rollUp(before time.Time) error {
 	for id := uint64(0); ; id++ {
 		select {
 		case <-c.stop:
-			return nil
+			return failed
 		default:
 		}
 		next, ok, err := c.opts.Store.NextHours(id, limit)
 		if err != nil || !ok {
-			return err
+			return cmp.Or(failed, err)
 		}
 		id = next
-		if err := c.opts.RollUp(id, limit); err != nil {
-			return err
-		}
+		failed = cmp.Or(failed, c.opts.RollUp(id, limit))
 	}
 }
