@@ -41,7 +41,7 @@ func (s *Store) Backup(parent string, at time.Time, keep int) (path string, err 
 	if err := errors.Join(fs.Rename(path+tempSuffix, path), syncFolder(fs, parent)); err != nil {
 		return "", fmt.Errorf("rename %s: %w", path, err)
 	}
-	return path, tidyBackups(fs, parent, keep)
+	return path, tidyBackups(fs, parent, name, keep)
 }
 
 // checkpoint writes the copy to dir. One that was cut short has no mark.
@@ -58,8 +58,9 @@ func (s *Store) checkpoint(dir string) error {
 	return nil
 }
 
-// tidyBackups removes unfinished backups and the oldest of the others. It touches nothing that has not the name and the mark of one.
-func tidyBackups(fs vfs.FS, parent string, keep int) error {
+// tidyBackups removes unfinished backups and the oldest of the others, but never the one just made: after a clock was ahead it has not the
+// latest name. It touches nothing that has not the name and the mark of one.
+func tidyBackups(fs vfs.FS, parent, made string, keep int) error {
 	names, err := fs.List(parent)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", parent, err)
@@ -67,7 +68,7 @@ func tidyBackups(fs vfs.FS, parent string, keep int) error {
 	var old, whole []string
 	for _, name := range names {
 		switch {
-		case !backupName.MatchString(name):
+		case !backupName.MatchString(name), name == made:
 		case strings.HasSuffix(name, tempSuffix):
 			old = append(old, name)
 		case isBackup(fs, fs.PathJoin(parent, name)) == nil:
@@ -75,8 +76,8 @@ func tidyBackups(fs vfs.FS, parent string, keep int) error {
 		}
 	}
 	slices.Sort(whole)
-	if keep > 0 && len(whole) > keep {
-		old = append(old, whole[:len(whole)-keep]...)
+	if keep > 0 && len(whole) >= keep {
+		old = append(old, whole[:len(whole)-keep+1]...)
 	}
 	for _, name := range old {
 		if err := fs.RemoveAll(fs.PathJoin(parent, name)); err != nil {

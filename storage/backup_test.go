@@ -77,6 +77,30 @@ func TestBackupsKept(t *testing.T) {
 	}
 }
 
+// After a clock was ahead the new backup has not the latest name, and stays all the same.
+func TestBackupAfterAClockWasAhead(t *testing.T) {
+	mem := vfs.NewMem()
+	s := open(t, mem, SyncAlways)
+	for _, step := range []struct {
+		hours int
+		want  string
+	}{
+		{2, "20300102T050405.678Z"},
+		{3, "20300102T050405.678Z 20300102T060405.678Z"},
+		{0, "20300102T030405.678Z 20300102T060405.678Z"},
+		{1, "20300102T040405.678Z 20300102T060405.678Z"},
+	} {
+		path, err := s.Backup("backups", backupTime.Add(time.Duration(step.hours)*time.Hour), 2)
+		if err != nil || isBackup(mem, path) != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		names, err := mem.List("backups")
+		if slices.Sort(names); err != nil || strings.Join(names, " ") != step.want {
+			t.Errorf("%q, %v, want %s", names, err, step.want)
+		}
+	}
+}
+
 // Restore refuses what is no backup, a folder in use, and leaves nothing behind when it fails.
 func TestRestoreRefuses(t *testing.T) {
 	mem := vfs.NewMem()
