@@ -66,11 +66,11 @@ func (s *Server) Backup() (began bool, err error) {
 func (s *Server) backup() (err error) {
 	changes := s.store.Changes()
 	defer func() { s.backups.done(s.now(), changes, err) }()
-	if err := s.links.MergeClicks(0); err != nil {
-		return err
+	path, err := "", s.links.MergeClicks(0)
+	if err == nil {
+		changes = s.store.Changes()
+		path, err = s.store.Backup(s.opts.BackupDir, s.now(), s.opts.BackupsKept)
 	}
-	changes = s.store.Changes()
-	path, err := s.store.Backup(s.opts.BackupDir, s.now(), s.opts.BackupsKept)
 	if err != nil {
 		s.log.Error("backup", "err", err)
 		return err

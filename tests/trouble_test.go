@@ -79,6 +79,24 @@ func TestReadErrors(t *testing.T) { // O01
 	survived(t, "reads of tables fail for a while", "`ERR internal error` and 503 for links that are not in memory; the next request after it works")
 }
 
+// TestFailedSaveIsLogged: a backup that fails because visits can't be brought to their links is in the log too, as the reply says.
+func TestFailedSaveIsLogged(t *testing.T) {
+	n := start(t, onDemand, func(o *server.Options) { o.CacheBytes, o.LinkCache = 8<<20, 1<<20 })
+	for i := range 200 {
+		n.Must("SHORTEN", fmt.Sprintf("https://example.com/%d/%s", i, strings.Repeat("x", 1500)), "AS", fmt.Sprintf("n%d", i))
+		n.Must("VISIT", fmt.Sprintf("n%d", i), "UA", somebody)
+	}
+	n.Restart()
+	n.Must("VISIT", "n100", "UA", somebody)
+	n.disk.failReads.Store(true)
+	n.WantError("ERR the backup failed, the log says why", "SAVE")
+	n.disk.failReads.Store(false)
+	if !strings.Contains(n.log.String(), "msg=backup err=") {
+		t.Errorf("the log does not say why: %s", n.log)
+	}
+	n.Want("OK", "SAVE")
+}
+
 // TestErrorsAreStable: one word for each cause, the same on every way.
 func TestErrorsAreStable(t *testing.T) { // O07
 	n := start(t)
