@@ -164,7 +164,7 @@ const errImmutable replyError = "can't set immutable config"
 func configGet(c *call) error {
 	patterns := make([]string, 0, len(c.args)-2)
 	for _, p := range c.args[2:] {
-		patterns = append(patterns, strings.ToLower(string(p)))
+		patterns = append(patterns, shortGlob(strings.ToLower(string(p))))
 	}
 	var found []setting
 	for _, s := range settings() {

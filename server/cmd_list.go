@@ -113,7 +113,7 @@ func listLinks(c *call) error {
 		w.once(option)
 		switch option {
 		case "match":
-			pattern := string(w.value())
+			pattern := shortGlob(string(w.value()))
 			f.Match = func(code string) bool { return globMatch(pattern, code) }
 		case "count":
 			count = w.integer(1, maxScanCount)

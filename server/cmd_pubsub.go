@@ -61,11 +61,13 @@ func (c *call) acknowledge(word string, name []byte, subscriptions int) {
 	c.w.Int(int64(subscriptions))
 }
 
+const errLongTopic replyError = "ERR a channel or pattern is at most 4096 bytes"
+
 func subscribeTo(kind topicKind) func(*call) error {
 	return func(c *call) error {
 		for _, name := range c.args[1:] {
 			if len(name) > maxTopic {
-				return replyError("ERR a channel or pattern is at most 4096 bytes")
+				return errLongTopic
 			}
 		}
 		if c.session.subscriptions()+len(c.args)-1 > maxSubscriptions {
@@ -113,6 +115,9 @@ func unsubscribeFrom(kind topicKind) func(*call) error {
 // publish sends at once, but inside EXEC only when what it may tell of can be seen.
 func publish(c *call) error {
 	channel := string(c.args[1])
+	if len(channel) > maxTopic {
+		return errLongTopic
+	}
 	if c.tx == nil {
 		c.w.Int(int64(c.pubsub.publish(channel, everybody, 0, bytes.Clone(c.args[2]))))
 		return nil

@@ -76,7 +76,7 @@ func scanOptions(list [][]byte) (scanOption, error) {
 		}
 		switch strings.ToLower(string(word)) {
 		case "match":
-			o.pattern = string(w.value())
+			o.pattern = shortGlob(string(w.value()))
 		case "count":
 			count := w.integer(-1<<63, 1<<63-1)
 			if w.err == nil && count < 1 {
@@ -103,7 +103,7 @@ func keys(c *call) error {
 	if !c.opts.AllowKeys {
 		return replyError("ERR KEYS is disabled, use SCAN")
 	}
-	pattern := string(c.args[1])
+	pattern := shortGlob(string(c.args[1]))
 	var found []string
 	for cursor := uint64(0); ; {
 		next, err := c.links.Scan(cursor, maxScanCount, func(code string, _ *storage.Link) {

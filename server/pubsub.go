@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -27,11 +28,12 @@ type subscribers map[*session]struct{}
 // waits for one: whoever does not read is dropped at the limit of pushes.
 type pubsub struct {
 	mu     sync.RWMutex
-	topics [2]map[string]subscribers // by kind and name; guarded by mu
+	topics [2]map[string]subscribers // by kind and name; guarded by mu, as each session's own are where another reads them
+	short  map[string]string         // of the patterns that have another one; guarded by mu
 }
 
 func newPubsub() *pubsub {
-	return &pubsub{topics: [2]map[string]subscribers{channels: {}, patterns: {}}}
+	return &pubsub{topics: [2]map[string]subscribers{channels: {}, patterns: {}}, short: map[string]string{}}
 }
 
 // Limits of subscriptions.
@@ -42,16 +44,19 @@ const (
 
 // subscribe adds a subscription. It is no error to have it already.
 func (p *pubsub) subscribe(sess *session, kind topicKind, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if sess.topics[kind] == nil {
 		sess.topics[kind] = map[string]struct{}{}
 	}
 	sess.topics[kind][name] = struct{}{}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	by := p.topics[kind][name]
 	if by == nil {
 		by = subscribers{}
 		p.topics[kind][name] = by
+		if short := shortGlob(name); kind == patterns && short != name {
+			p.short[name] = short
+		}
 	}
 	by[sess] = struct{}{}
 }
@@ -61,13 +66,16 @@ func (p *pubsub) unsubscribe(sess *session, kind topicKind, name string) {
 	if _, ok := sess.topics[kind][name]; !ok {
 		return
 	}
-	delete(sess.topics[kind], name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(sess.topics[kind], name)
 	by := p.topics[kind][name]
 	delete(by, sess)
 	if len(by) == 0 {
 		delete(p.topics[kind], name)
+		if kind == patterns {
+			delete(p.short, name)
+		}
 	}
 }
 
@@ -143,7 +151,11 @@ func (p *pubsub) match(channel string, fn func(pattern string, by subscribers)) 
 		fn("", by)
 	}
 	for pattern, by := range p.topics[patterns] {
-		if globMatch(pattern, channel) {
+		short := pattern
+		if len(p.short) > 0 {
+			short = cmp.Or(p.short[pattern], pattern)
+		}
+		if globMatch(short, channel) {
 			fn(pattern, by)
 		}
 	}
@@ -156,9 +168,9 @@ func (p *pubsub) overhears(sess *session, u *acl.User) bool {
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	for kind := range p.topics {
-		for name, by := range p.topics[kind] {
-			if _, ok := by[sess]; ok && !u.MayChannel(name, topicKind(kind) == patterns) {
+	for kind := range sess.topics {
+		for name := range sess.topics[kind] {
+			if !u.MayChannel(name, topicKind(kind) == patterns) {
 				return true
 			}
 		}
@@ -171,6 +183,7 @@ func (p *pubsub) channels(pattern string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	var list []string
+	pattern = shortGlob(pattern)
 	for name := range p.topics[channels] {
 		if globMatch(pattern, name) {
 			list = append(list, name)
