@@ -23,6 +23,9 @@ func trackingSubcommands() []*command {
 	}
 }
 
+// errManyPrefixes is ours: Redis has no limit.
+const errManyPrefixes replyError = "ERR a client may have at most 1000 prefixes"
+
 // Texts of CLIENT TRACKING and CACHING, exactly Redis's.
 const (
 	errTwoRedirects  replyError = "ERR A client can only redirect to a single other client"
@@ -110,6 +113,8 @@ func (o *trackingOptions) fit(had *trackingOptions) error {
 		return errSwitchBcast
 	case o.bcast && (o.optin || o.optout):
 		return errOptBcast
+	case len(o.prefixes) > maxPrefixes, had != nil && len(had.prefixes)+len(o.prefixes) > maxPrefixes:
+		return errManyPrefixes
 	case o.optin && o.optout:
 		return errBothOpts
 	case had != nil && (o.optin && had.optout || o.optout && had.optin):

@@ -12,6 +12,9 @@ import (
 // maxTrackedKey is the longest key that is tracked: none that is longer can ever lead anywhere, or change.
 const maxTrackedKey = 256
 
+// maxPrefixes is how many prefixes a client that broadcasts may have: each is compared with each.
+const maxPrefixes = 1000
+
 // trackingOptions are what CLIENT TRACKING ON was given. They do not change once set.
 type trackingOptions struct {
 	bcast, optin, optout, noloop bool
@@ -260,10 +263,15 @@ func (t *tracking) broadcast(by *session, keys []string) {
 	}
 	changed := map[string][]string{}
 	var order []string
+	seen := make(map[string]bool, len(keys))
 	for _, key := range keys {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
 		for n := range len(key) + 1 {
 			prefix := key[:n]
-			if t.prefixes[prefix] == nil || slices.Contains(changed[prefix], key) {
+			if t.prefixes[prefix] == nil {
 				continue
 			}
 			if changed[prefix] == nil {

@@ -56,3 +56,47 @@ func TestLongChannel(t *testing.T) {
 	c.Do("PUNSUBSCRIBE", "*["+strings.Repeat("~", 4000)+".]")
 	n.Want("(integer) 0", "PUBLISH", strings.Repeat("a", 4095)+".", "m")
 }
+
+// TestBroadcastOfManyKeys: a transaction that changes many links under a client that hears of all. It held up everybody for minutes.
+func TestBroadcastOfManyKeys(t *testing.T) {
+	n := start(t)
+	const links = 99_000
+	hears := n.Dial()
+	hears.Do("HELLO", "3")
+	hears.Do("CLIENT", "TRACKING", "ON", "BCAST")
+	commands := [][]string{{"MULTI"}}
+	for i := range links {
+		commands = append(commands, []string{"SET", fmt.Sprint("k", i), "https://example.com/"})
+	}
+	commands = append(commands, []string{"SET", "k0", "https://example.com/again"}, []string{"EXEC"})
+	n.Dial().Pipeline(commands...)
+	keys := hears.Receive().list[1].texts()
+	if len(keys) != links || keys[0] != "k0" || keys[links-1] != fmt.Sprint("k", links-1) {
+		t.Errorf("heard of %d keys", len(keys))
+	}
+}
+
+func TestManyPrefixes(t *testing.T) {
+	n := start(t)
+	c := n.Dial()
+	track := func(from, to int) reply {
+		words := []string{"CLIENT", "TRACKING", "ON", "BCAST"}
+		for i := from; i < to; i++ {
+			words = append(words, "PREFIX", fmt.Sprintf("%05d", i))
+		}
+		return c.Do(words...)
+	}
+	const most, refused = 1000, "ERR a client may have at most 1000 prefixes"
+	if r := track(0, most+1); r.text != refused {
+		t.Errorf("too many: %s", r)
+	}
+	if r := track(0, most-1); r.text != "OK" {
+		t.Errorf("as many as may be: %s", r)
+	}
+	if r := track(most, most+2); r.text != refused {
+		t.Errorf("and two more: %s", r)
+	}
+	if r := track(most, most+1); r.text != "OK" {
+		t.Errorf("and one more: %s", r)
+	}
+}
