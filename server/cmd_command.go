@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -179,11 +180,17 @@ func commandInfo(c *call) error {
 		return c.table.byName["command"].run(c)
 	}
 	c.w.Array(len(c.args) - 2)
+	described := map[*command][]byte{} // who asks again gets the same bytes
 	for _, name := range c.args[2:] {
-		if cmd := c.table.full(name); cmd != nil {
-			c.describe(cmd)
-		} else {
+		cmd := c.table.full(name)
+		switch from := c.w.Len(); {
+		case cmd == nil:
 			c.w.Null()
+		case described[cmd] != nil:
+			c.w.Raw(described[cmd])
+		default:
+			c.describe(cmd)
+			described[cmd] = bytes.Clone(c.w.Bytes()[from:])
 		}
 	}
 	return nil
@@ -201,7 +208,7 @@ func commandList(c *call) error {
 		category := "@" + strings.ToLower(string(args[2]))
 		keep = func(cmd *command) bool { return slices.Contains(cmd.categories(), category) }
 	case equalFold(args[1], "pattern"):
-		pattern := strings.ToLower(string(args[2]))
+		pattern := shortGlob(strings.ToLower(string(args[2])))
 		keep = func(cmd *command) bool { return globMatch(pattern, cmd.fullName()) }
 	default:
 		return errSyntax
@@ -246,7 +253,7 @@ func commandDocs(c *call) error {
 	if len(c.args) > 2 {
 		list = nil
 		for _, name := range c.args[2:] {
-			if cmd := c.table.full(name); cmd != nil {
+			if cmd := c.table.full(name); cmd != nil && !slices.Contains(list, cmd) {
 				list = append(list, cmd)
 			}
 		}

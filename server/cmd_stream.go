@@ -53,7 +53,7 @@ func streamCommands() []*command {
 		name: "xread", arity: -4, flags: flagReadonly | flagBlocking, keyword: keyword{word: "STREAMS", from: 1, halved: true}, group: "stream", since: "0.1.0", complexity: "O(N) with N the number of entries returned",
 		syntax:  "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
 		summary: "Returns the clicks behind an id of each stream, or waits for one",
-		reply:   "map (RESP2: array of arrays): of each stream with entries its key and them, as XRANGE; null when there are none in time. New clicks come about once a second",
+		reply:   "map (RESP2: array of arrays): of each stream with entries its key and them, as XRANGE, at most 10,000 entries in all; null when there are none in time. New clicks come about once a second",
 		run:     xread,
 	}, {
 		name: "xinfo", arity: -2, flags: flagReadonly, group: "stream", since: "0.1.0", complexity: "Depends on subcommand",

@@ -18,7 +18,7 @@ func transactionCommands() []*command {
 	}, {
 		name: "exec", arity: 1, flags: flagLoading | flagStale | flagSkipSlowlog, group: "transactions", since: "0.1.0", complexity: "Depends on the queued commands", immediate: true,
 		summary: "Carries out the queued commands, alone, all or none",
-		reply:   "array: the reply of each command, errors among them; null when a watched link changed. -EXECABORT, -ERR EXEC without MULTI, -OVERLOADED",
+		reply:   "array: the reply of each command, errors among them; null when a watched link changed. -EXECABORT, -ERR EXEC without MULTI, -OVERLOADED; -ERR, and nothing is done, when the replies are more than 64 MiB",
 		run:     exec,
 	}, {
 		name: "discard", arity: 1, flags: flags, group: "transactions", since: "0.1.0", complexity: "O(N) with N the number of queued commands", immediate: true,
@@ -45,6 +45,9 @@ const (
 	maxQueuedBytes = 32 << 20 // words with what it costs to keep them
 	wordCost       = 40
 )
+
+// maxResults is how many bytes EXEC replies: it has them all before it commits.
+const maxResults = 64 << 20
 
 // transaction is what a session queues between MULTI and EXEC.
 type transaction struct {
@@ -223,6 +226,9 @@ func (c *call) execute(tx *transaction, links *link.Service, results *resp.Write
 		return errWatched
 	}
 	for _, q := range tx.queue {
+		if results.Len() > maxResults {
+			return replyError("ERR the replies of the transaction are too large: at most 64 MiB")
+		}
 		if d := permits(c.session.may(), q.cmd, q.args); d != nil {
 			c.denied(c.session, c.session.user(), d, true)
 			results.Error(d.afterQueued())

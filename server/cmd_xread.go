@@ -120,20 +120,23 @@ func (c *call) beforeLast(of link.Stream, found bool) (storage.StreamID, error) 
 	return last, nil
 }
 
-// readStreams returns the entries of each stream, nil when there are none at all.
+// readStreams returns the entries of each stream, maxEntries in all, nil when there are none at all.
 func (c *call) readStreams(r *reading) (found [][]clicks.Click, err error) {
-	any := false
+	left := maxEntries
 	found = make([][]clicks.Click, len(r.keys))
 	for i, of := range r.from {
+		if left == 0 {
+			break
+		}
 		if !r.found[i] || !r.after[i].Less(storage.MaxStreamID) {
 			continue
 		}
-		if found[i], err = c.links.ReadStream(of, r.after[i].Next(), storage.MaxStreamID, false, r.count); err != nil {
+		if found[i], err = c.links.ReadStream(of, r.after[i].Next(), storage.MaxStreamID, false, min(r.count, left)); err != nil {
 			return nil, err
 		}
-		any = any || len(found[i]) > 0
+		left -= len(found[i])
 	}
-	if !any {
+	if left == maxEntries {
 		return nil, nil
 	}
 	return found, nil
@@ -142,7 +145,7 @@ func (c *call) readStreams(r *reading) (found [][]clicks.Click, err error) {
 // waitForClicks reads again whenever clicks are appended, until there are some, the time is over, the peer is gone, or another
 // client unblocks this one.
 func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
-	gone, stop := c.session.conn.Watch()
+	gone, stop := c.session.watchPeer()
 	defer stop()
 	wake := c.session.block(&c.blocked)
 	defer c.session.unblocked(&c.blocked)

@@ -187,6 +187,13 @@ func (s *session) release() {
 	s.mark = min(s.mark, s.conn.W.Len())
 }
 
+// watchPeer is the connection's Watch, for a command that is about to wait: what was replied before it leaves.
+func (s *session) watchPeer() (gone <-chan struct{}, stop func()) {
+	gone, stop = s.conn.Watch()
+	s.mark = min(s.mark, s.conn.W.Len())
+	return gone, stop
+}
+
 // replyMode is what CLIENT REPLY asked for.
 type replyMode uint8
 

@@ -100,3 +100,70 @@ func TestManyPrefixes(t *testing.T) {
 		t.Errorf("and one more: %s", r)
 	}
 }
+
+// TestRepliesAreBounded: who names one thing often does not get it as often.
+func TestRepliesAreBounded(t *testing.T) {
+	n := start(t)
+	n.Must("SET", "a", "https://example.com/")
+	for range 60 {
+		n.Do("VISIT", "a")
+	}
+	const streams, most = 200, 10_000
+	words := []string{"XREAD", "STREAMS"}
+	for i := range 2 * streams {
+		words = append(words, "clicks")
+		if i >= streams {
+			words[len(words)-1] = "0"
+		}
+	}
+	total := 0
+	for _, stream := range n.Do(words...).list {
+		total += len(stream.list[1].list)
+	}
+	if total != most {
+		t.Errorf("XREAD: %d entries, want %d", total, most)
+	}
+	if r := n.Do(append([]string{"COMMAND", "DOCS"}, slices.Repeat([]string{"client"}, 10_000)...)...); len(r.list) != 2 {
+		t.Errorf("COMMAND DOCS: %d elements", len(r.list))
+	}
+	r := n.Do(append([]string{"COMMAND", "INFO"}, slices.Repeat([]string{"get"}, 10_000)...)...)
+	if len(r.list) != 10_000 || r.list[9_999].String() != r.list[0].String() || r.list[0].list[0].text != "get" {
+		t.Errorf("COMMAND INFO: %d elements", len(r.list))
+	}
+}
+
+// TestTransactionWithLargeReplies: EXEC has all replies before it commits; when they are too large, nothing is done.
+func TestTransactionWithLargeReplies(t *testing.T) {
+	n := start(t)
+	n.Must("SET", "long", "https://example.com/"+strings.Repeat("x", 2000))
+	c := n.Dial()
+	commands := [][]string{{"MULTI"}, {"SET", "made", "https://example.com/"}}
+	for range 8 {
+		commands = append(commands, append([]string{"MGET"}, slices.Repeat([]string{"long"}, 5000)...))
+	}
+	replies := c.Pipeline(append(commands, []string{"EXEC"})...)
+	if r := replies[len(replies)-1]; r.text != "ERR the replies of the transaction are too large: at most 64 MiB" {
+		t.Errorf("EXEC: %.100s", r)
+	}
+	n.Want("(nil)", "GET", "made")
+	if replies := c.Pipeline(append(commands[:6], []string{"EXEC"})...); len(replies[6].list) != 5 {
+		t.Errorf("EXEC: %.100s", replies[6])
+	}
+	n.Want(`"https://example.com/"`, "GET", "made")
+}
+
+// TestReplyOffWhileBlocked: what a client does not want to hear of a command that waited does not come, whatever was replied before it.
+func TestReplyOffWhileBlocked(t *testing.T) {
+	n := start(t)
+	for _, mode := range []string{"SKIP", "OFF"} {
+		c := n.Dial()
+		c.SendRaw(string(slices.Concat(
+			appendCommand(nil, "PING", "a rather long reply"), appendCommand(nil, "CLIENT", "REPLY", mode), appendCommand(nil, "XREAD", "BLOCK", "1", "STREAMS", "clicks", "$"),
+			appendCommand(nil, "CLIENT", "REPLY", "ON"), appendCommand(nil, "ECHO", "end"))))
+		for _, want := range []string{"a rather long reply", "OK", "end"} {
+			if r := c.Receive(); r.text != want {
+				t.Errorf("CLIENT REPLY %s: got %s, want %s", mode, r, want)
+			}
+		}
+	}
+}

@@ -32,6 +32,7 @@ var noTranscript = map[string]string{
 	"ERR a connection may have at most 100000 subscriptions": "a limit for memory's sake",
 	"ERR a connection may watch at most 100000 codes":        "a limit for memory's sake",
 	"ERR the transaction is too large":                       "a limit for memory's sake",
+	"ERR the replies of the transaction are too large":       "TestTransactionWithLargeReplies",
 	"ERR a client may have at most 1000 prefixes":            "TestManyPrefixes",
 	"ERR Errors trying to SHUTDOWN":                          "needs a server that can't stop",
 }
