@@ -85,8 +85,7 @@ func reset(c *call) error {
 	sess.replies, sess.caching = repliesOn, false
 	sess.noEvict.Store(false)
 	sess.noTouch.Store(false)
-	sess.authenticated = c.opts.Password == ""
-	sess.conn.SetAuthenticated(sess.authenticated)
+	c.begin(sess)
 	c.w.SimpleString("RESET")
 	return nil
 }
