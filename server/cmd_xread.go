@@ -142,6 +142,19 @@ func (c *call) readStreams(r *reading) (found [][]clicks.Click, err error) {
 	return found, nil
 }
 
+// findStreams finds the streams of the keys again: a link may have been made, or deleted and made anew, since.
+func (c *call) findStreams(r *reading) (err error) {
+	for i, key := range r.keys {
+		if !link.IsStreamKey(key) {
+			continue
+		}
+		if r.from[i], r.found[i], err = c.links.Stream(string(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // waitForClicks reads again whenever clicks are appended, until there are some, the time is over, the peer is gone, or another
 // client unblocks this one.
 func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
@@ -157,6 +170,9 @@ func (c *call) waitForClicks(r *reading) (found [][]clicks.Click, err error) {
 	}
 	for {
 		changed := c.links.Counter().Changed()
+		if err := c.findStreams(r); err != nil {
+			return nil, err
+		}
 		if found, err = c.readStreams(r); found != nil || err != nil {
 			return found, err
 		}

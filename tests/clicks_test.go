@@ -344,6 +344,28 @@ func TestBlockedReaders(t *testing.T) {
 	}
 }
 
+// TestBlockedReaderOfALaterLink: who waits for clicks at a code that leads nowhere yet is woken by those of the link that is made then, also
+// when it is made anew.
+func TestBlockedReaderOfALaterLink(t *testing.T) {
+	n := start(t, func(o *server.Options) { o.Clicks.Interval = 3 * time.Millisecond })
+	c := n.Dial()
+	wake := func(between ...string) {
+		t.Helper()
+		c.Send("XREAD", "BLOCK", "0", "STREAMS", "clicks:later", "$")
+		eventually(t, "it waits", func() bool { return n.Info("blocked_clients") == 1 })
+		if between != nil {
+			n.Do(between...)
+		}
+		n.Must("SHORTEN", "https://example.com/", "AS", "later")
+		n.Must("VISIT", "later")
+		if r := c.Receive(); len(r.list) != 1 || r.list[0].list[0].text != "clicks:later" || len(r.list[0].list[1].list) != 1 {
+			t.Errorf("woken with %s", r)
+		}
+	}
+	wake()
+	wake("DEL", "later")
+}
+
 // go-redis reads the streams.
 func TestGoRedisConsumer(t *testing.T) {
 	n := start(t)
