@@ -189,7 +189,7 @@ func (s *Server) clickOptions() link.ClickOptions {
 	listening := func() bool { return s.pubsub.count(channels)+s.pubsub.count(patterns) > 0 }
 	o.Listening = func() bool { return listening() || s.tracking.on.Load() > 0 }
 	o.OnClick = func(c *clicks.Click) {
-		s.tracking.clicked(c.Code)
+		s.tracking.clicked(c.Code, c.Tenant)
 		if !listening() {
 			return
 		}

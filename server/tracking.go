@@ -190,6 +190,24 @@ func (s *trackingShard) forget(key string) []*tracker {
 	return s.take(key)
 }
 
+// forgetOf takes those trackers of a key out, and returns them, that fit; the others stay.
+func (s *trackingShard) forgetOf(key string, fits func(*tracker) bool) (list []*tracker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var others trackedKey
+	for _, tr := range s.take(key) {
+		if fits(tr) {
+			list = append(list, tr)
+		} else {
+			others.add(tr)
+		}
+	}
+	if len(others.few)+len(others.many) > 0 {
+		s.keys[key] = &others
+	}
+	return list
+}
+
 const manyTrackers = 8 // from here on a key's trackers are a map
 
 func (k *trackedKey) add(tr *tracker) {
@@ -238,10 +256,20 @@ func (t *tracking) changed(ch *link.Changes) {
 	t.broadcast(by, ch.Texts)
 }
 
-// clicked tells whoever may have cached a click stream that it has grown. Broadcasts would be one for each click, so there are none.
-func (t *tracking) clicked(code string) {
-	if t.on.Load() > 0 {
-		t.invalidate(nil, "clicks", "clicks:"+code)
+// clicked tells whoever may have cached a click stream that it has grown, and may know of the tenant's clicks. Broadcasts would be one for each
+// click, so there are none.
+func (t *tracking) clicked(code, tenant string) {
+	if t.on.Load() == 0 {
+		return
+	}
+	may := func(tr *tracker) bool {
+		sess := tr.session.Load()
+		return sess == nil || audience{tenant: tenant}.has(sess)
+	}
+	for _, key := range []string{"clicks", "clicks:" + code} {
+		if trackers := t.shards[shardOf(key)].forgetOf(key, may); len(trackers) > 0 {
+			t.tell(trackers, nil, []string{key})
+		}
 	}
 }
 

@@ -314,3 +314,42 @@ func TestClickStreamsAreTracked(t *testing.T) {
 		t.Error("the click took the link out")
 	}
 }
+
+// TestTenantTracksItsOwnClicks: who is confined to a tenant hears that a stream has grown when the link is the tenant's, and of no other click.
+func TestTenantTracksItsOwnClicks(t *testing.T) {
+	n := start(t)
+	n.Must("ACL", "SETUSER", "one", "on", ">p", "+@all", "~*", "tenant:one")
+	for _, tenant := range []string{"one", "two"} {
+		n.Must("SHORTEN", "https://example.com/"+tenant, "AS", "of-"+tenant, "TENANT", tenant)
+	}
+	c, operator := n.Dial(), n.Dial()
+	c.Do("AUTH", "one", "p")
+	for _, c := range []*client{c, operator} {
+		c.Do("HELLO", "3")
+		c.Do("CLIENT", "TRACKING", "ON")
+		for _, key := range []string{"clicks", "clicks:of-one", "clicks:of-two"} {
+			c.Do("XLEN", key)
+		}
+	}
+	heard := func(who string, c *client, want ...string) {
+		t.Helper()
+		for _, key := range want {
+			if r := c.Receive(); r.kind != '>' || r.list[1].list[0].text != key {
+				t.Errorf("%s heard %s, want %s", who, r, key)
+			}
+		}
+		if r := c.Do("PING"); r.text != "PONG" {
+			t.Errorf("%s heard %s too", who, r)
+		}
+	}
+	click := func(code string) {
+		n.Must("VISIT", code)
+		n.Must("XLEN", "clicks")
+	}
+	click("of-two")
+	heard("the tenant", c)
+	heard("the operator", operator, "clicks", "clicks:of-two")
+	click("of-one")
+	heard("the tenant", c, "clicks", "clicks:of-one")
+	heard("the operator", operator, "clicks:of-one")
+}
