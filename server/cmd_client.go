@@ -101,8 +101,14 @@ var clientHelp = []string{
 	"    Will not touch LRU/LFU stats when this mode is on.",
 }
 
-// checkClientText is Redis's rule for names that CLIENT LIST prints.
+// maxClientText is the longest name, in bytes, that a client may have: CLIENT LIST has those of all.
+const maxClientText = 1024
+
+// checkClientText is Redis's rule for names that CLIENT LIST prints, and ours for their length.
 func checkClientText(what, text string) error {
+	if len(text) > maxClientText {
+		return replyError("ERR " + what + " cannot be longer than 1024 bytes.")
+	}
 	for i := range len(text) {
 		if text[i] < '!' || text[i] > '~' {
 			return replyError("ERR " + what + " cannot contain spaces, newlines or special characters.")

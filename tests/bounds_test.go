@@ -167,3 +167,19 @@ func TestReplyOffWhileBlocked(t *testing.T) {
 		}
 	}
 }
+
+// TestClientTextsAreBounded: whoever lists the clients gets the names of all, and each refusal is remembered with them.
+func TestClientTextsAreBounded(t *testing.T) {
+	n := start(t)
+	longest := strings.Repeat("n", 1024)
+	for what, words := range map[string][]string{
+		"Client names": {"CLIENT", "SETNAME"},
+		"lib-name":     {"CLIENT", "SETINFO", "LIB-NAME"},
+		"lib-ver":      {"CLIENT", "SETINFO", "LIB-VER"},
+	} {
+		n.Want("OK", append(words, longest)...)
+		n.WantError("ERR "+what+" cannot be longer than 1024 bytes.", append(words, longest+"n")...)
+	}
+	n.WantError("ERR Client names cannot be longer than 1024 bytes.", "HELLO", "2", "SETNAME", longest+"n")
+	n.Want(`"`+longest+`"`, "CLIENT", "GETNAME")
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func match(pattern, s string) bool { ok, _ := path.Match(pattern, s); return ok }
@@ -183,5 +184,8 @@ func TestLog(t *testing.T) {
 	}
 	if got := l.Last(1 << 20); len(got) != logLength || len(got[0].Object) != maxLogField {
 		t.Errorf("%d entries", len(got))
+	}
+	if got := l.Last(1); unsafe.StringData(got[0].Object) == unsafe.StringData(e.Object) {
+		t.Error("an entry keeps the whole of a long key")
 	}
 }

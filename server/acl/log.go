@@ -2,6 +2,7 @@ package acl
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -43,7 +44,7 @@ type Log struct {
 
 // Add enters a refusal at a time (unix ms UTC), or counts it as one of a minute before.
 func (l *Log) Add(e Entry, now int64) {
-	e.Object, e.Username = e.Object[:min(len(e.Object), maxLogField)], e.Username[:min(len(e.Username), maxLogField)]
+	e.Object, e.Username = cut(e.Object), cut(e.Username)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := slices.IndexFunc(l.entries[:min(len(l.entries), logLooks)], func(had *Entry) bool {
@@ -67,6 +68,9 @@ func (l *Log) Add(e Entry, now int64) {
 		l.entries = l.entries[:logLength]
 	}
 }
+
+// cut is the beginning of what a stranger sent. It is a copy: the whole may be long, and would stay with it.
+func cut(s string) string { return strings.Clone(s[:min(len(s), maxLogField)]) }
 
 // Last returns up to n entries, the newest first.
 func (l *Log) Last(n int) []Entry {
