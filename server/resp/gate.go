@@ -154,6 +154,8 @@ func (c *Conn) enqueueLocked(reply segment, release bool) {
 	if len(reply.buf) > 0 {
 		if c.W.b = c.W.b[:0]; q.add(reply) {
 			c.W.b, q.spare = q.spare, nil
+		} else if cap(reply.buf) > smallBuffer {
+			c.roomy.Store(true)
 		}
 	}
 	if release {

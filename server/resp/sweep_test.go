@@ -232,3 +232,28 @@ func TestGarbageInsteadOfTLS(t *testing.T) {
 	}
 	eventually(t, "it was counted", func() bool { return s.Stats().HandshakeErrors == 1 })
 }
+
+// TestWriterRestsBehindSyncs: a buffer that grew for replies which joined others in the queue is given back, too.
+func TestWriterRestsBehindSyncs(t *testing.T) {
+	d, clock := newFakeDurability(), newFakeClock()
+	s, addr := start(t, &testHandler{}, Config{Durability: d, Now: clock.now, Sweep: time.Millisecond})
+	c := dial(t, addr)
+	conn := onlyConn(t, s)
+	const size = 20_000
+	reply := "+OK\r\n" + sprintf("$%d\r\n", size) + repeat("\x00", size) + "\r\n"
+	for i := range 3 { // the first is with the releaser, the second waits, the third joins it
+		c.send(command("SET", "a") + command("BIG", sprintf("%d", size)))
+		eventually(t, "it waits", func() bool { return conn.Info().OutBytes == (i+1)*len(reply) })
+	}
+	d.sync(3)
+	c.want(repeat(reply, 3))
+	clock.advance(2 * restAfter)
+	eventually(t, "the connection rests", func() bool { return !conn.roomy.Load() })
+	c.send(command("PING"))
+	c.want("+PONG\r\n")
+	c.Close()
+	eventually(t, "the connection has ended", func() bool { return len(s.snapshot()) == 0 })
+	if n := cap(conn.W.b); n > smallBuffer {
+		t.Errorf("a buffer of %d bytes was kept", n)
+	}
+}
