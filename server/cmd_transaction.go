@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
 	"curt/server/link"
 	"curt/server/resp"
@@ -18,7 +19,7 @@ func transactionCommands() []*command {
 	}, {
 		name: "exec", arity: 1, flags: flagLoading | flagStale | flagSkipSlowlog, group: "transactions", since: "0.1.0", complexity: "Depends on the queued commands", immediate: true,
 		summary: "Carries out the queued commands, alone, all or none",
-		reply:   "array: the reply of each command, errors among them; null when a watched link changed. -EXECABORT, -ERR EXEC without MULTI, -OVERLOADED; -ERR, and nothing is done, when the replies are more than 64 MiB",
+		reply:   "array: the reply of each command, errors among them; null when a watched link changed. -EXECABORT, -ERR EXEC without MULTI, -OVERLOADED; -ERR, and nothing is done, when it takes longer than 5 seconds or the replies are more than 64 MiB",
 		run:     exec,
 	}, {
 		name: "discard", arity: 1, flags: flags, group: "transactions", since: "0.1.0", complexity: "O(N) with N the number of queued commands", immediate: true,
@@ -46,8 +47,11 @@ const (
 	wordCost       = 40
 )
 
-// maxResults is how many bytes EXEC replies: it has them all before it commits.
-const maxResults = 64 << 20
+// Limits of EXEC, during which nobody else changes anything. Past one, nothing is done.
+const (
+	maxResults  = 64 << 20 // bytes of replies: it has them all before it commits
+	maxExecTime = 5 * time.Second
+)
 
 // transaction is what a session queues between MULTI and EXEC.
 type transaction struct {
@@ -225,9 +229,14 @@ func (c *call) execute(tx *transaction, links *link.Service, results *resp.Write
 	if changed {
 		return errWatched
 	}
+	began := c.now()
+	c.session.clock = began
 	for _, q := range tx.queue {
 		if results.Len() > maxResults {
 			return replyError("ERR the replies of the transaction are too large: at most 64 MiB")
+		}
+		if c.session.clock.Sub(began) > maxExecTime {
+			return replyError("ERR the transaction took longer than 5 seconds, and nothing else can change meanwhile: it is not carried out")
 		}
 		if d := permits(c.session.may(), q.cmd, q.args); d != nil {
 			c.denied(c.session, c.session.user(), d, true)

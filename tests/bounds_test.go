@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"curt/server"
 )
@@ -148,6 +150,37 @@ func TestTransactionWithLargeReplies(t *testing.T) {
 	n.Want("(nil)", "GET", "made")
 	if replies := c.Pipeline(append(commands[:6], []string{"EXEC"})...); len(replies[6].list) != 5 {
 		t.Errorf("EXEC: %.100s", replies[6])
+	}
+	n.Want(`"https://example.com/"`, "GET", "made")
+}
+
+// TestLongTransaction: nobody else changes anything meanwhile, so it ends, with nothing done.
+func TestLongTransaction(t *testing.T) {
+	var slow atomic.Bool // while it is, each reading of the clock takes 10 ms
+	var readings atomic.Int64
+	n := start(t, func(o *server.Options) {
+		now := o.Now
+		o.Now = func() time.Time {
+			if !slow.Load() {
+				return now()
+			}
+			return now().Add(time.Duration(readings.Add(1)) * 10 * time.Millisecond)
+		}
+	})
+	transaction := func(reads int) reply {
+		commands := [][]string{{"MULTI"}, {"SET", "made", "https://example.com/"}}
+		commands = append(append(commands, slices.Repeat([][]string{{"LINKS", "0"}}, reads)...), []string{"EXEC"})
+		slow.Store(true)
+		replies := n.Dial().Pipeline(commands...)
+		slow.Store(false)
+		return replies[len(replies)-1]
+	}
+	if r := transaction(1000); !strings.HasPrefix(r.text, "ERR the transaction took longer than 5 seconds") {
+		t.Errorf("EXEC: %.100s", r)
+	}
+	n.Want("(nil)", "GET", "made")
+	if r := transaction(10); len(r.list) != 11 {
+		t.Errorf("EXEC: %.100s", r)
 	}
 	n.Want(`"https://example.com/"`, "GET", "made")
 }
