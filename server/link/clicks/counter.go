@@ -182,7 +182,8 @@ func Open(o Options) (*Counter, error) {
 	if c.stream.state, err = o.Store.StreamState(); err != nil {
 		return nil, err
 	}
-	c.stream.last.Store(&c.stream.state)
+	state := c.stream.state
+	c.stream.last.Store(&state)
 	c.journaled = o.Store.JournalFrom()
 	c.done.Go(c.run)
 	return c, nil

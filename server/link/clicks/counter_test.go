@@ -768,3 +768,24 @@ func b2i(b bool) int {
 	}
 	return 0
 }
+
+// Who asks what the stream holds sees one moment of it, also while the first click is appended.
+func TestStateDuringTheFirstAppend(t *testing.T) {
+	b := open(t, vfs.NewCrashableMem())
+	var stop atomic.Bool
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for !stop.Load() {
+			if s := b.StreamState(); s.Last.Ms != 0 && s.Added == 0 {
+				t.Errorf("half an append is seen: %+v", s)
+			}
+		}
+	})
+	b.Add(b.visit(1))
+	err := b.Sync()
+	stop.Store(true)
+	asking.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
