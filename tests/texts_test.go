@@ -33,6 +33,7 @@ var noTranscript = map[string]string{
 	"ERR a connection may watch at most 100000 codes":        "a limit for memory's sake",
 	"ERR the transaction is too large":                       "a limit for memory's sake",
 	"ERR the replies of the transaction are too large":       "TestTransactionWithLargeReplies",
+	"ERR the transaction took longer than 5 seconds":         "TestLongTransaction",
 	"ERR a client may have at most 1000 prefixes":            "TestManyPrefixes",
 	"ERR Errors trying to SHUTDOWN":                          "needs a server that can't stop",
 }

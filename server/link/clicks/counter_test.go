@@ -67,7 +67,9 @@ func open(t testing.TB, fs *vfs.MemFS, with ...func(*Options)) *bench {
 	}
 	b.store = store
 	o := Options{Store: flaky{store, b}, Interval: -1, Now: func() time.Time { return time.UnixMilli(b.clock.Load()) }}
+	opened := make(chan struct{}) // the upkeep of the start may want b.Counter before it is there
 	o.RollUp = func(id uint64, before int64) error {
+		<-opened
 		b.Hold()
 		defer b.Release()
 		_, err := store.Update(func(tx *storage.Tx) error { _, err := tx.RollUp(id, before); return err })
@@ -79,6 +81,7 @@ func open(t testing.TB, fs *vfs.MemFS, with ...func(*Options)) *bench {
 	if b.Counter, err = Open(o); err != nil {
 		t.Fatal(err)
 	}
+	close(opened)
 	t.Cleanup(b.stop)
 	return b
 }
