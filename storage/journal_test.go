@@ -2,8 +2,6 @@ package storage
 
 import (
 	"encoding/hex"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -97,7 +95,7 @@ func TestCorruptBlockOfTheJournal(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	turnBit(t, fs)
+	damage(t, fs, ".sst", 100<<10, 1)
 
 	s = open(t, fs, SyncAlways)
 	mustHave(t, s, 1)
@@ -106,42 +104,4 @@ func TestCorruptBlockOfTheJournal(t *testing.T) {
 		t.Errorf("%v", s.unmerged)
 	}
 	mustWork(t, s)
-}
-
-// turnBit turns a bit in the middle of the largest table.
-func turnBit(t *testing.T, fs vfs.FS) {
-	t.Helper()
-	names, err := fs.List("data")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var path string
-	var size int64
-	for _, name := range names {
-		info, err := fs.Stat("data/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, ".sst") && info.Size() > size {
-			path, size = "data/"+name, info.Size()
-		}
-	}
-	f, err := fs.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	b[len(b)/2] ^= 1
-	g, err := fs.Create(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Write(b); err != nil {
-		t.Fatal(fmt.Errorf("write %s: %w", path, err))
-	}
-	g.Close()
 }
