@@ -29,20 +29,27 @@ type step struct {
 	output  []string // "..." stands for any lines
 }
 
-// readmeSession reads the README's console block.
-func readmeSession(t *testing.T) []step {
+// readmeBlock reads the first block in a language of one of the README's sections.
+func readmeBlock(t *testing.T, section, language string) string {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(readme), "```console\n")
+	_, rest, _ := strings.Cut(string(readme), "\n## "+section+"\n")
+	_, block, _ := strings.Cut(rest, "```"+language+"\n")
 	block, _, ok := strings.Cut(block, "\n```")
 	if !ok {
-		t.Fatal("README.md has no console block")
+		t.Fatalf("README.md has no %s block under %q", language, section)
 	}
+	return block
+}
+
+// readmeSession is the README's session.
+func readmeSession(t *testing.T) []step {
+	t.Helper()
 	var steps []step
-	for line := range strings.SplitSeq(block, "\n") {
+	for line := range strings.SplitSeq(readmeBlock(t, "A session", "console"), "\n") {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			steps = append(steps, step{command: command})
 		} else {
@@ -86,22 +93,12 @@ func TestReadmeSession(t *testing.T) {
 // The lines of the README's Go program are those of the example, in its order.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(readme), "\n## In a Go program\n")
-	_, block, _ := strings.Cut(section, "```go\n")
-	block, _, ok := strings.Cut(block, "\n```")
-	if !ok {
-		t.Fatal("README.md has no Go program")
-	}
 	example, err := os.ReadFile("server/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := string(example)
-	for line := range strings.SplitSeq(block, "\n") {
+	rest, ok := string(example), false
+	for line := range strings.SplitSeq(readmeBlock(t, "In a Go program", "go"), "\n") {
 		if line == "..." {
 			continue
 		}
