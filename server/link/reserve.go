@@ -20,8 +20,8 @@ func (s *Service) Reserve(ctx context.Context, n int, tenant, creator string) ([
 	if err != nil {
 		return nil, err
 	}
-	if !s.rate.allow(creator, n, s.now()) {
-		return nil, ErrThrottled
+	if err := s.rate.allow(creator, n, s.now()); err != nil {
+		return nil, err
 	}
 	codes := make([]string, 0, n)
 	for len(codes) < n {

@@ -79,8 +79,8 @@ func (s *Service) trySet(ctx context.Context, r *SetRequest, p *plan) (result Se
 		if err := s.opts.Limits.name(r.Code); err != nil {
 			return SetResult{}, err
 		}
-		if !s.rate.allow(r.Creator, 1, s.now()) {
-			return SetResult{}, ErrThrottled
+		if err := s.rate.allow(r.Creator, 1, s.now()); err != nil {
+			return SetResult{}, err
 		}
 		if p.id, err = s.takeID(ctx); err != nil {
 			return SetResult{}, err

@@ -99,8 +99,8 @@ func (s *Service) shortenRun(ctx context.Context, requests []*Request, results [
 		p := &plan{req: r, out: &results[i]}
 		done, err := s.prepare(p)
 		if err == nil && !done {
-			if err = admitted; err == nil && !s.rate.allow(r.Creator, 1, s.now()) {
-				err = ErrThrottled
+			if err = admitted; err == nil {
+				err = s.rate.allow(r.Creator, 1, s.now())
 			}
 		}
 		if err != nil || done {

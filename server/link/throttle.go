@@ -15,11 +15,11 @@ type throttle struct {
 	creators  map[string]*rate.Limiter // guarded by mu
 }
 
-// allow reports whether a creator may make so many links now. Who makes more at once than can be saved up has all saved up, and waits for the rest
-// before the next.
-func (t *throttle) allow(creator string, links int, now time.Time) bool {
+// allow returns ErrThrottled when a creator may not make so many links now. Who makes more at once than can be saved up has all saved up, and waits
+// for the rest before the next.
+func (t *throttle) allow(creator string, links int, now time.Time) error {
 	if t.perSecond <= 0 {
-		return true
+		return nil
 	}
 	t.mu.Lock()
 	l := t.creators[creator]
@@ -32,10 +32,10 @@ func (t *throttle) allow(creator string, links int, now time.Time) bool {
 	}
 	t.mu.Unlock()
 	if !l.AllowN(now, min(links, l.Burst())) {
-		return false
+		return ErrThrottled
 	}
 	for links -= l.Burst(); links > 0; links -= l.Burst() {
 		l.ReserveN(now, min(links, l.Burst()))
 	}
-	return true
+	return nil
 }

@@ -758,18 +758,15 @@ func TestRollUpPastTrouble(t *testing.T) {
 		if err := b.store.EachHour(1+id, 0, 1<<50, func(storage.Bucket) bool { hours++; return true }); err != nil {
 			t.Fatal(err)
 		}
-		if want := b2i(id == 1); hours != want {
+		want := 0
+		if id == 1 {
+			want = 1
+		}
+		if hours != want {
 			t.Errorf("link %d has %d hours, want %d", 1+id, hours, want)
 		}
 	}
 	b.consistent()
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Who asks what the stream holds sees one moment of it, also while the first click is appended.
